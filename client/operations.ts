@@ -325,6 +325,14 @@ export interface HistoryEntry {
     | 'token.reveal'
     | 'token.erase'
     | 'token.delete'
+    | 'token.expiring'
+    | 'webhook.create'
+    | 'webhook.update'
+    | 'webhook.rotate'
+    | 'webhook.redeliver'
+    | 'webhook.skip'
+    | 'webhook.disabled'
+    | 'webhook.delete'
   /** The id of what was changed */
   readonly subject: string
   /** What it was called then, after the change */
@@ -375,6 +383,14 @@ export interface ListAccountHistoryParams extends Pick<ListTokensParams, 'page' 
     | 'token.reveal'
     | 'token.erase'
     | 'token.delete'
+    | 'token.expiring'
+    | 'webhook.create'
+    | 'webhook.update'
+    | 'webhook.rotate'
+    | 'webhook.redeliver'
+    | 'webhook.skip'
+    | 'webhook.disabled'
+    | 'webhook.delete'
     | undefined
   /** Only what took access away: disabled, rotated, deleted, suspended, revoked, signed out by others */
   readonly effect?: 'revocation' | undefined
@@ -603,6 +619,149 @@ export interface DisableLeakedParams {
   readonly 'idempotency-key'?: string | undefined
   readonly body: LeakedText
 }
+
+export interface Webhook {
+  /** Webhook identifier */
+  readonly _id: string
+  /** Where events are sent */
+  readonly url: string
+  /** Which events it gets; null for all */
+  readonly events: readonly string[] | null
+  /** Whether an event waits for those before it */
+  readonly order: 'strict' | 'none'
+  /** Whether events are sent */
+  readonly status: 'active' | 'inactive'
+  /** Events that it has not got yet */
+  readonly behind: number
+  /** When the last event was delivered */
+  readonly lastSuccessAt: string | null
+  /** Why the service has switched it off: `gone` (410), or `failing` for five days */
+  readonly disabledBecause: 'gone' | 'failing' | null
+  /** Until when the secret before the last rotation signs too */
+  readonly formerSecretUntil: string | null
+  /** When it was made */
+  readonly createdAt: string
+}
+
+export interface WebhookPage
+  extends Pick<TokenPage, 'total' | 'page' | 'limit' | 'totalPages' | 'hasNextPage' | 'hasPrevPage'> {
+  readonly items: readonly Webhook[]
+}
+
+export interface ListWebhooksParams extends Pick<ListTokensParams, 'page' | 'limit'> {}
+
+export interface CreatedWebhook extends Webhook {
+  /** Shown once: by this a receiver checks signatures */
+  readonly secret: string
+}
+
+export interface NewWebhook {
+  /** Where events are sent: https, or http */
+  readonly url: string
+  /** Which events it gets: names such as `token.update`, or `token.*`; null for all */
+  readonly events?: readonly string[] | null | undefined
+  /** `strict`: an event waits for those before it. `none`: one that fails is put aside */
+  readonly order?: 'strict' | 'none' | undefined
+}
+
+export interface CreateWebhookParams {
+  /**
+   * A retry with the same key does nothing again and gets the same answer, for 24 hours and for the same caller;
+   * 409 where that would show a credential or key that is not stored
+   */
+  readonly 'idempotency-key'?: string | undefined
+  readonly body: NewWebhook
+}
+
+export interface GetWebhookParams {
+  /** The webhook id */
+  readonly id: string
+}
+
+export interface WebhookPatch extends Pick<NewWebhook, 'events' | 'order'> {
+  /** Where events are sent: https, or http */
+  readonly url?: string | undefined
+  /** Nothing is sent while it is inactive */
+  readonly status?: 'active' | 'inactive' | undefined
+}
+
+export interface PatchWebhookParams {
+  /** The webhook id */
+  readonly id: string
+  readonly body: WebhookPatch
+}
+
+export interface DeletedWebhook {
+  /** The webhook that is gone */
+  readonly _id: string
+}
+
+export interface DeleteWebhookParams {
+  /** The webhook id */
+  readonly id: string
+}
+
+export interface RotateWebhookParams {
+  /** The webhook id */
+  readonly id: string
+  /**
+   * A retry with the same key does nothing again and gets the same answer, for 24 hours and for the same caller;
+   * 409 where that would show a credential or key that is not stored
+   */
+  readonly 'idempotency-key'?: string | undefined
+}
+
+export interface WebhookTest {
+  /** Whether the receiver has taken the event */
+  readonly delivered: boolean
+  /** What the receiver answered last; null without an answer */
+  readonly responseStatus: number | null
+  /** Why not */
+  readonly error: string | null
+}
+
+export interface TestWebhookParams {
+  /** The webhook id */
+  readonly id: string
+}
+
+export interface Delivery {
+  /** Delivery identifier, which the receiver gets as `webhook-id` */
+  readonly _id: string
+  /** The action of the history */
+  readonly event: string
+  /** The entry of the history */
+  readonly seq: number
+  /** The last attempt */
+  readonly at: string
+  /** How many there were */
+  readonly attempts: number
+  /** Whether it waits for another attempt */
+  readonly status: 'waiting' | 'delivered' | 'skipped'
+  /** What the receiver answered last; null without an answer */
+  readonly responseStatus: number | null
+  /** Why the last attempt failed */
+  readonly error: string | null
+  /** When it is tried again */
+  readonly nextAttemptAt: string | null
+}
+
+export interface DeliveryPage
+  extends Pick<TokenPage, 'total' | 'page' | 'limit' | 'totalPages' | 'hasNextPage' | 'hasPrevPage'> {
+  readonly items: readonly Delivery[]
+}
+
+export interface ListDeliveriesParams extends Pick<ListTokensParams, 'page' | 'limit'> {
+  /** The webhook id */
+  readonly id: string
+}
+
+export interface RedeliverParams extends RotateWebhookParams {
+  /** The delivery id */
+  readonly deliveryId: string
+}
+
+export interface SkipDeliveryParams extends RedeliverParams {}
 
 export interface Session {
   /** Session identifier */
@@ -863,6 +1022,7 @@ export type ErrorCode =
   | 'body-too-large'
   | 'conflict'
   | 'credential-not-stored'
+  | 'delivery-not-found'
   | 'duplicate-credential'
   | 'duplicate-name'
   | 'forbidden'
@@ -887,11 +1047,13 @@ export type ErrorCode =
   | 'token-inactive'
   | 'token-invalid'
   | 'token-not-found'
+  | 'too-many-webhooks'
   | 'unavailable'
   | 'unsupported-media-type'
   | 'verifier-evicted'
   | 'verifier-not-found'
   | 'version-mismatch'
+  | 'webhook-not-found'
 
 export interface Operations {
   /** List tokens. */
@@ -951,6 +1113,32 @@ export interface Operations {
    * of it is stored or logged. A dry run needs only the right to read.
    */
   disableLeaked: { params: DisableLeakedParams; data: LeakReport }
+  /** List webhooks, newest first. */
+  listWebhooks: { params: ListWebhooksParams; data: WebhookPage }
+  /**
+   * Create a webhook. It gets what happens from now on. The secret, by which a receiver checks signatures, is
+   * shown only in this answer.
+   */
+  createWebhook: { params: CreateWebhookParams; data: CreatedWebhook }
+  /** Get one webhook. */
+  getWebhook: { params: GetWebhookParams; data: Webhook }
+  /** Change a webhook. Switched on again, it gets all that happened meanwhile. */
+  patchWebhook: { params: PatchWebhookParams; data: Webhook }
+  /** Delete a webhook. */
+  deleteWebhook: { params: DeleteWebhookParams; data: DeletedWebhook }
+  /** Give a webhook a new secret. For 24 hours the former secret signs too. */
+  rotateWebhook: { params: RotateWebhookParams; data: CreatedWebhook }
+  /** Send an event of the type webhook.test, at once and once. */
+  testWebhook: { params: TestWebhookParams; data: WebhookTest }
+  /**
+   * What was sent to a webhook, newest event first. The last 500, and all that wait for another attempt. Events
+   * behind one that waits in strict order were not tried yet.
+   */
+  listDeliveries: { params: ListDeliveriesParams; data: DeliveryPage }
+  /** Send an event again, at once. Whatever the order is; one that waits is tried now. */
+  redeliver: { params: RedeliverParams; data: Delivery }
+  /** Do not send an event that waits for another attempt. In strict order, the events behind it are sent then. */
+  skipDelivery: { params: SkipDeliveryParams; data: Delivery }
   /** List the people who are signed in to the console and can enter the account, newest first. */
   listSessions: { params: ListSessionsParams; data: SessionPage }
   /**
@@ -1084,6 +1272,43 @@ export const operations: Readonly<Record<keyof Operations, Endpoint>> = {
     path: '/api/v1/apiClient/leak',
     headers: ['idempotency-key'],
     body: 'application/json',
+    answer: 'data',
+  },
+  listWebhooks: { method: 'GET', path: '/api/v1/apiClient/webhook', headers: [], answer: 'page' },
+  createWebhook: {
+    method: 'POST',
+    path: '/api/v1/apiClient/webhook',
+    headers: ['idempotency-key'],
+    body: 'application/json',
+    answer: 'data',
+  },
+  getWebhook: { method: 'GET', path: '/api/v1/apiClient/webhook/{id}', headers: [], answer: 'data' },
+  patchWebhook: {
+    method: 'PATCH',
+    path: '/api/v1/apiClient/webhook/{id}',
+    headers: [],
+    body: 'application/json',
+    answer: 'data',
+  },
+  deleteWebhook: { method: 'DELETE', path: '/api/v1/apiClient/webhook/{id}', headers: [], answer: 'data' },
+  rotateWebhook: {
+    method: 'POST',
+    path: '/api/v1/apiClient/webhook/{id}/rotate',
+    headers: ['idempotency-key'],
+    answer: 'data',
+  },
+  testWebhook: { method: 'POST', path: '/api/v1/apiClient/webhook/{id}/test', headers: [], answer: 'data' },
+  listDeliveries: { method: 'GET', path: '/api/v1/apiClient/webhook/{id}/deliveries', headers: [], answer: 'page' },
+  redeliver: {
+    method: 'POST',
+    path: '/api/v1/apiClient/webhook/{id}/deliveries/{deliveryId}/redeliver',
+    headers: ['idempotency-key'],
+    answer: 'data',
+  },
+  skipDelivery: {
+    method: 'POST',
+    path: '/api/v1/apiClient/webhook/{id}/deliveries/{deliveryId}/skip',
+    headers: ['idempotency-key'],
     answer: 'data',
   },
   listSessions: { method: 'GET', path: '/api/v1/apiClient/session', headers: [], answer: 'page' },

@@ -25,6 +25,9 @@ const ADVICE: Readonly<Record<FailureCode | HttpCode, string>> = {
   'account-not-found': 'Check the id of the account',
   'key-not-found': 'Check the id, and which sub-accounts the caller sees',
   'session-not-found': 'Check the id; the session may have ended',
+  'webhook-not-found': 'Check the id of the webhook',
+  'delivery-not-found': 'Check the id; only the last 500 deliveries of a webhook, and those that wait, are known',
+  'too-many-webhooks': 'Delete a webhook, or have one get more kinds of events',
   'token-not-found':
     'Check the id; tokens that were deleted, of other accounts or of sub-accounts that the key does not see are not found',
   'verifier-not-found': 'Check the id; the lease may have run out',

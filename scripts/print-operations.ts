@@ -95,13 +95,14 @@ class Printer {
     this.#description = description
   }
 
-  /** The operations for which a caller or a credential is needed; those for probes and scrapers are left out. */
+  /** The operations for which a caller or a credential is needed; those for probes and scrapers are left out, and streams. */
   print(): string {
     const types: string[] = []
     const table: string[] = []
     for (const [path, methods] of Object.entries(this.#description.paths)) {
       for (const [method, operation] of Object.entries(methods)) {
         if (operation.security === undefined || operation.security.length === 0) continue
+        if (operation.responses['200']?.content?.['text/event-stream'] !== undefined) continue
         const { operationId, summary, description = '' } = operation
         const answer = this.#answerOf(operation)
         const data = answer.schema === undefined ? 'undefined' : this.#typeOf(answer.schema)

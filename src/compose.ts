@@ -4,10 +4,11 @@ import { constants, existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { type Config, isPostgres } from './config.ts'
+import { type Config, isPostgres, packageVersion } from './config.ts'
 import { findKeeper, openKeyRing, ownKeyFile } from './master-key.ts'
 import { explainAccess } from './process/explain-access.ts'
 import { findFolderObstacle } from './process/folders.ts'
+import { HttpReceivers, type ReceiverSettings } from './receivers.ts'
 import type { AcceptedLoss } from './storage/postgres/lineage/accept.ts'
 import type { OpenedStore } from './storage/postgres/store.ts'
 import { backUpSqlite } from './storage/sqlite/files/backup.ts'
@@ -17,7 +18,9 @@ import { openSqliteSource, openSqliteTarget } from './storage/sqlite/sql/sqlite-
 import { databaseIn, journalIn, openSqliteStore } from './storage/sqlite/store.ts'
 import type { EndedThread } from './storage/sqlite/threads/restarting-thread.ts'
 import { type ConfirmationEvents, confirming } from './tokens/confirmation.ts'
+import { Dispatch, type DispatchEvents } from './tokens/dispatch.ts'
 import { OperatorError } from './tokens/errors.ts'
+import { announceExpiring } from './tokens/expiry-notices.ts'
 import { Operator } from './tokens/operator.ts'
 import type { RequestScope, Revocations, Store, StoreFiles } from './tokens/ports.ts'
 import { Recent } from './tokens/recent.ts'
@@ -57,6 +60,9 @@ export interface Latchkey extends Omit<Engine, 'storeSecret'> {
   readonly registry: Registry
   readonly operator: Operator
   readonly verifiers: Verifiers
+  /** Sends the events of webhooks. */
+  readonly dispatch: (events: DispatchEvents) => Dispatch
+  readonly announceExpiring: () => Promise<void>
   readonly stamps: Stamps
   readonly keys: KeyRing
   readonly rotateMasterKey: (onPhase: OnPhase) => Promise<RotationReport>
@@ -76,6 +82,8 @@ export interface OpenOptions {
   readonly patient?: boolean
   /** Part of the store has failed: operations that need it are refused until the process is restarted. */
   readonly onStoreLost?: (error: Error) => void
+  /** How names of receivers are resolved, if not by the system. */
+  readonly receivers?: Pick<ReceiverSettings, 'resolve'>
 }
 
 export async function openLatchkey(config: Config, options: OpenOptions = {}): Promise<Latchkey> {
@@ -108,12 +116,15 @@ export async function openLatchkey(config: Config, options: OpenOptions = {}): P
     log?.warn({ kind, id }, 'a row does not match its stamp or seal; run `latchkey doctor`')
   }
   const parts = { store, keys, stamps, now, onTampered }
+  const receivers = new HttpReceivers({ allowed: config.webhookAllow, version: packageVersion(), ...options.receivers })
   return {
     ...engine,
     store,
     stamps,
     keys,
-    registry: new Registry(parts),
+    registry: new Registry(parts, receivers),
+    dispatch: (events) => new Dispatch(parts, receivers, events),
+    announceExpiring: () => announceExpiring(parts),
     operator: new Operator(parts),
     verifiers,
     rotateMasterKey: (onPhase) => rotateLocked(config, { store, keys, now }, onPhase),

@@ -8,6 +8,7 @@ import { OperatorError } from './tokens/errors.ts'
 import { decodeText } from './tokens/model/fields.ts'
 import { UNITS_MS } from './tokens/model/times.ts'
 import type { RateLimit } from './tokens/trust/rate-limit.ts'
+import { type Block, parseBlock } from './tokens/verify/addresses.ts'
 import { refuseUnknownSettings } from './unknown-settings.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -72,6 +73,8 @@ const READERS = {
   /** Whether an e-mail address counts for grants where the provider does not say that it is verified. */
   trustEmail: setting('LATCHKEY_TRUST_EMAIL', onOff, 'off'),
   trustProxy: setting('LATCHKEY_TRUST_PROXY', proxies, ''),
+  /** Networks that are not public, and that webhooks may lead to nevertheless. */
+  webhookAllow: setting('LATCHKEY_WEBHOOK_ALLOW', blocks, ''),
   /** For commands: a server to ask instead of the local store, and an account key of it. */
   server: setting('LATCHKEY_SERVER', serverUrl),
   serverKey: setting('LATCHKEY_KEY', asIs),
@@ -332,6 +335,17 @@ function proxies(text: string, name: string): readonly string[] {
   throw new OperatorError(
     `${name} must be addresses or networks of 1 bit or more, such as 10.0.0.1,10.1.0.0/16, but one is "${wrong}"`,
   )
+}
+
+function blocks(text: string, name: string): readonly Block[] {
+  const list = text.split(',').map((block) => block.trim())
+  return list
+    .filter((block) => block !== '')
+    .map((written) => {
+      const block = parseBlock(written)
+      if (typeof block !== 'string') return block
+      throw new OperatorError(`${name} must be networks such as 10.1.0.0/16,fd00::/8, but "${written}" ${block}`)
+    })
 }
 
 /** Refuses networks of 0 bits, which would trust every caller's own X-Forwarded-For. */

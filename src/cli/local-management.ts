@@ -4,8 +4,10 @@ import type {
   NewKey,
   NewSubAccount,
   NewToken,
+  NewWebhook,
   SubAccountPatch,
   TokenPatch,
+  WebhookPatch,
 } from '../../client/latchkey-client.ts'
 import type { Latchkey } from '../compose.ts'
 import type { Text } from '../tokens/leaks/candidates.ts'
@@ -20,6 +22,7 @@ import {
   readSubAccountPatch,
   readTokenPatch,
 } from '../tokens/model/update.ts'
+import { readNewWebhook, readWebhookPatch } from '../tokens/model/webhook.ts'
 import type { CreatedToken } from '../tokens/operator.ts'
 import { readHistoryQuery } from '../tokens/record/history.ts'
 import { permissionsToWire } from '../wire/caller.ts'
@@ -30,6 +33,7 @@ import { subAccountToWire } from '../wire/sub-account.ts'
 import { tokenToWire } from '../wire/token.ts'
 import { explanationToWire, verdictToWire } from '../wire/verdict.ts'
 import { verifierToWire } from '../wire/verifier.ts'
+import { deliveryToWire, outcomeToWire, webhookToWire } from '../wire/webhook.ts'
 import { type Management, UsageError } from './management.ts'
 
 const NO_ACCOUNT = 'Name the account: --account ID. `latchkey account list` shows all of this store.'
@@ -189,6 +193,54 @@ export class LocalManagement implements Management {
 
   async evictVerifier(id: string) {
     return verifierToWire(await this.#latchkey.verifiers.evictAny(id, this.#operator.origin()))
+  }
+
+  async listWebhooks(query: RawQuery) {
+    const page = await this.#registry.webhooks.list(await this.#forAccount(), readPageRequest(query))
+    return { ...page, items: page.items.map(webhookToWire) }
+  }
+
+  async createWebhook(fields: NewWebhook) {
+    const [asked, caller] = [readNewWebhook(fields), await this.#forAccount()]
+    const { secret, ...made } = await this.#registry.webhooks.create(caller, asked, this.#operator.origin())
+    return { ...webhookToWire(made), secret }
+  }
+
+  async patchWebhook(id: string, patch: WebhookPatch) {
+    const [update, caller] = [readWebhookPatch(patch), await this.#forOwnerOf(id)]
+    return webhookToWire(await this.#registry.webhooks.update(caller, id, update, this.#operator.origin()))
+  }
+
+  async deleteWebhook(id: string) {
+    const caller = await this.#forOwnerOf(id)
+    return { _id: (await this.#registry.webhooks.delete(caller, id, this.#operator.origin())).id }
+  }
+
+  async rotateWebhook(id: string) {
+    const caller = await this.#forOwnerOf(id)
+    const { secret, ...made } = await this.#registry.webhooks.rotate(caller, id, this.#operator.origin())
+    return { ...webhookToWire(made), secret }
+  }
+
+  async testWebhook(id: string) {
+    const caller = await this.#forOwnerOf(id)
+    return outcomeToWire(await this.#registry.webhooks.test(caller, id, this.#operator.origin()))
+  }
+
+  async listDeliveries(id: string, query: RawQuery) {
+    const [asked, caller] = [readPageRequest(query), await this.#forOwnerOf(id)]
+    const page = await this.#registry.webhooks.listDeliveries(caller, id, asked)
+    return { ...page, items: page.items.map(deliveryToWire) }
+  }
+
+  async redeliver(id: string, deliveryId: string) {
+    const caller = await this.#forOwnerOf(id)
+    return deliveryToWire(await this.#registry.webhooks.redeliver(caller, id, deliveryId, this.#operator.origin()))
+  }
+
+  async skipDelivery(id: string, deliveryId: string) {
+    const caller = await this.#forOwnerOf(id)
+    return deliveryToWire(await this.#registry.webhooks.skip(caller, id, deliveryId, this.#operator.origin()))
   }
 
   async listHistory(id: string | undefined, query: RawQuery) {

@@ -1,9 +1,13 @@
-// What commands do with tokens, sub-accounts, account keys and the history: on the local store, or through a server. Both answer
+// What commands do with tokens, sub-accounts, account keys, webhooks and the history: on the local store, or through a server. Both answer
 // with the documents of the API, so that a command prints the same either way.
 import type {
   Access,
   CreatedKey,
+  CreatedWebhook,
   DeletedToken,
+  DeletedWebhook,
+  Delivery,
+  DeliveryPage,
   Explanation,
   HistoryPage,
   Key,
@@ -11,6 +15,7 @@ import type {
   NewKey,
   NewSubAccount,
   NewToken,
+  NewWebhook,
   SubAccount,
   SubAccountPage,
   SubAccountPatch,
@@ -20,6 +25,10 @@ import type {
   Verdict,
   Verifier,
   VerifierPage,
+  Webhook,
+  WebhookPage,
+  WebhookPatch,
+  WebhookTest,
   WhoAmI,
 } from '../../client/latchkey-client.ts'
 import type { Text } from '../tokens/leaks/candidates.ts'
@@ -66,6 +75,16 @@ export interface Management {
 
   listVerifiers(query: RawQuery): Promise<VerifierPage>
   evictVerifier(id: string): Promise<Verifier>
+
+  listWebhooks(query: RawQuery): Promise<WebhookPage>
+  createWebhook(fields: NewWebhook): Promise<CreatedWebhook>
+  patchWebhook(id: string, patch: WebhookPatch): Promise<Webhook>
+  deleteWebhook(id: string): Promise<DeletedWebhook>
+  rotateWebhook(id: string): Promise<CreatedWebhook>
+  testWebhook(id: string): Promise<WebhookTest>
+  listDeliveries(id: string, query: RawQuery): Promise<DeliveryPage>
+  redeliver(id: string, deliveryId: string): Promise<Delivery>
+  skipDelivery(id: string, deliveryId: string): Promise<Delivery>
 
   /** Of an account or a token; without an id, of the account that is managed. */
   listHistory(id: string | undefined, query: RawQuery): Promise<HistoryPage>

@@ -21,6 +21,7 @@ import { addStoreCommands } from './store-commands.ts'
 import { addHistoryCommands, addTokenCommands } from './token-commands.ts'
 import { addVerificationCommands } from './verification-commands.ts'
 import { addVerifierCommands } from './verifier-commands.ts'
+import { addWebhookCommands } from './webhook-commands.ts'
 
 /** Runs one command and returns the exit code. */
 export async function run(args: readonly string[], streams: Streams): Promise<number> {
@@ -51,7 +52,8 @@ function withoutValues(text: string): string {
 }
 
 const HELP = `
-Commands about tokens, sub-accounts, account keys, verifiers and the history also ask a server: see \`latchkey context --help\`.
+Commands about tokens, sub-accounts, account keys, verifiers, webhooks and the history also ask a server: see
+\`latchkey context --help\`.
 Exit codes: 0 done, 1 refused or not found, 2 wrong usage, 3 unreachable, 4 not authenticated or not allowed.`
 
 export function buildProgram(streams: Streams): Command {
@@ -97,6 +99,7 @@ export function buildProgram(streams: Streams): Command {
   addFindCommand(program, onStore, streams)
   addLeakCommand(program, manage, streams)
   addHistoryCommands(program, manage, onStore)
+  addWebhookCommands(program, manage)
   addStoreCommands(program, onStore)
   addMasterKeyCommands(program, onStore)
   addCopyCommand(program, streams)

@@ -9,8 +9,10 @@ import type {
   NewKey,
   NewSubAccount,
   NewToken,
+  NewWebhook,
   SubAccountPatch,
   TokenPatch,
+  WebhookPatch,
 } from '../../client/latchkey-client.ts'
 import { OperatorError } from '../tokens/errors.ts'
 import { overlapping, type Text } from '../tokens/leaks/candidates.ts'
@@ -157,6 +159,42 @@ class RemoteManagement implements Management {
 
   evictVerifier(id: string) {
     return this.#client.evictVerifier({ id })
+  }
+
+  listWebhooks(query: RawQuery) {
+    return this.#client.listWebhooks(query)
+  }
+
+  createWebhook(body: NewWebhook) {
+    return this.#client.createWebhook({ body })
+  }
+
+  patchWebhook(id: string, body: WebhookPatch) {
+    return this.#client.patchWebhook({ id, body })
+  }
+
+  deleteWebhook(id: string) {
+    return this.#client.deleteWebhook({ id })
+  }
+
+  rotateWebhook(id: string) {
+    return this.#client.rotateWebhook({ id })
+  }
+
+  testWebhook(id: string) {
+    return this.#client.testWebhook({ id })
+  }
+
+  listDeliveries(id: string, query: RawQuery) {
+    return this.#client.listDeliveries({ ...query, id })
+  }
+
+  redeliver(id: string, deliveryId: string) {
+    return this.#client.redeliver({ id, deliveryId })
+  }
+
+  skipDelivery(id: string, deliveryId: string) {
+    return this.#client.skipDelivery({ id, deliveryId })
   }
 
   async listHistory(id: string | undefined, query: RawQuery) {

@@ -1,9 +1,9 @@
 // Tokens one by one, and their history.
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { OperatorError } from '../tokens/errors.ts'
+import { ACTIONS } from '../tokens/model/actions.ts'
 import { toTimeOrNull } from '../tokens/model/times.ts'
 import { MAX_OVERLAP_SECONDS } from '../tokens/model/update.ts'
-import { ACTIONS } from '../tokens/record/history.ts'
 import { EFFECTIVE_STATUSES } from '../tokens/verify/verdict.ts'
 import { addAccount, addPaging, type Manage, type OnStore, show, showPage } from './command.ts'
 import { verifyHistory } from './doctor.ts'

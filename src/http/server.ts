@@ -12,7 +12,7 @@ import Fastify, {
   type RouteOptions,
 } from 'fastify'
 import { Failure } from '../tokens/errors.ts'
-import { requireRight } from '../tokens/model/permissions.ts'
+import { type Caller, requireRight } from '../tokens/model/permissions.ts'
 import type { Origin } from '../tokens/record/history.ts'
 import type { Registry } from '../tokens/registry.ts'
 import { type Admit, admitAgain, bearerOf, callerOf } from './access/caller.ts'
@@ -33,6 +33,7 @@ import { unknownNamesCheck } from './protocol/unknown-names.ts'
 import { apiDescription, DESCRIPTION_PAGE, withNamedSchemas } from './routes/api-description.ts'
 import { authRoutes } from './routes/auth-routes.ts'
 import { CONSOLE_FILES, consoleRoutes } from './routes/console-routes.ts'
+import { eventRoutes } from './routes/event-routes.ts'
 import { historyRoutes } from './routes/history-routes.ts'
 import { keyRoutes } from './routes/key-routes.ts'
 import { leakReportRoutes } from './routes/leak-report-routes.ts'
@@ -56,10 +57,12 @@ import { subAccountRoutes } from './routes/sub-account-routes.ts'
 import { tokenRoutes } from './routes/token-routes.ts'
 import { verifierRoutes } from './routes/verifier-routes.ts'
 import { verifyRoutes } from './routes/verify-routes.ts'
+import { webhookRoutes } from './routes/webhook-routes.ts'
 import { whoamiRoutes } from './routes/whoami-routes.ts'
 
 export async function buildServer(parts: ServerParts): Promise<FastifyInstance> {
-  const admit = admission(parts)
+  const authenticate = authentication(parts)
+  const admit = admitWithin(authenticate, parts.rateLimits)
   const memory = new BufferedMemory()
   const server = Fastify(optionsOf(memory))
   // Before the plugins are registered: their routes would otherwise keep Fastify's own error handler.
@@ -80,7 +83,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   // The domain validates input. Schemas only describe it, and serialize output.
   server.setValidatorCompiler(() => () => true)
   addBodyParsers(server, memory)
-  for (const route of allRoutes(parts, server)) {
+  for (const route of [...allRoutes(parts, server), ...eventRoutes(parts, admit, authenticate)]) {
     if ('answer' in route) addAccountRoute(server, parts, admit, route)
     else addPlainRoute(server, parts.registry, route)
   }
@@ -91,10 +94,12 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   return server
 }
 
+type AuthenticateRequest = (request: FastifyRequest) => Promise<Caller>
+
 /** By a bearer or, where people can sign in to the console, by their cookie. */
-function admission({ registry, authenticator, signIn, rateLimits }: ServerParts): Admit {
+function authentication({ registry, authenticator, signIn }: ServerParts): AuthenticateRequest {
   const byBearer = async (request: FastifyRequest) => authenticator(bearerOf(request))
-  return admitWithin(signIn === undefined ? byBearer : authenticateEither(registry, signIn, byBearer), rateLimits)
+  return signIn === undefined ? byBearer : authenticateEither(registry, signIn, byBearer)
 }
 
 function optionsOf(memory: BufferedMemory): FastifyHttpOptions<Server> {
@@ -127,6 +132,7 @@ function allRoutes(parts: ServerParts, server: FastifyInstance): readonly Route[
     ...Object.values(keyRoutes),
     leakRoute(),
     ...leakReportRoutes(parts),
+    ...Object.values(webhookRoutes),
     ...sessionRoutes(parts),
     ...authRoutes(parts),
     ...Object.values(subAccountRoutes),
@@ -208,6 +214,7 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Adm
     }
     checkNames?.(input)
     const result = await during(registry, request, reply, () => route.answer(registry, input))
+    if (showMessage === 1) parts.onChange?.()
     request.tokenId = result.tokenId
     if (result.headers !== undefined) reply.headers(result.headers)
     reply.code(success.status ?? 200)

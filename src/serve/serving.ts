@@ -14,14 +14,19 @@ import { RateLimits } from '../http/access/rate-limits.ts'
 import type { SignIn } from '../http/access/session.ts'
 import { Metrics } from '../http/observe/metrics.ts'
 import { throttled } from '../http/observe/throttled.ts'
+import { BEAT_EVERY_MS, EventStreams } from '../http/routes/event-streams.ts'
 import { buildServer } from '../http/server.ts'
 import { steadyClock } from '../process/clock.ts'
+import { Deliveries } from '../process/deliveries.ts'
+import { RENEW_EVERY_MS } from '../tokens/dispatch.ts'
 import { OperatorError } from '../tokens/errors.ts'
 import { ReportQueue } from '../tokens/leaks/report-queue.ts'
 import type { Registry } from '../tokens/registry.ts'
 import { LocalLimiter, type RateLimiter } from '../tokens/trust/rate-limit.ts'
 
 const FLUSH_USES_MS = 5_000
+const LOOK_FOR_NEWS_MS = 1_000
+const ANNOUNCE_EVERY_MS = 30_000
 const CLOSE_IDLE_MS = 50
 /** Longer than the store takes for any request. A client that is still sending or reading by then is disconnected. */
 const CLOSE_TIMEOUT_MS = 10_000
@@ -77,9 +82,32 @@ async function serve(
   const grantsFiles = Object.values(grants).filter((file) => file !== undefined)
   metrics.watchGrants(grantsFiles)
   const reports = new ReportQueue((err) => log.error({ err }, 'a report of leaked credentials could not be worked on'))
+  const events = new EventStreams(registry.feed)
+  const dispatch = latchkey.dispatch({
+    onOutcome: ({ kind }) => metrics.countDelivery(kind),
+    onFailed: (webhook, err) => log.warn({ webhook, err }, 'nothing can be sent to this webhook now'),
+  })
+  metrics.watchWebhooks(store, now)
+  const deliveries = new Deliveries(
+    [
+      { name: 'last uses', everyMs: FLUSH_USES_MS, run: () => registry.verification.uses.flush() },
+      { name: 'news', everyMs: LOOK_FOR_NEWS_MS, run: () => registry.feed.refresh() },
+      { name: 'event streams', everyMs: BEAT_EVERY_MS, run: () => events.beat() },
+      { name: 'webhooks', everyMs: LOOK_FOR_NEWS_MS, run: () => dispatch.begin() },
+      { name: 'claims', everyMs: RENEW_EVERY_MS, isUrgent: true, run: () => dispatch.renew() },
+      { name: 'expiry notices', everyMs: ANNOUNCE_EVERY_MS, run: () => latchkey.announceExpiring() },
+    ],
+    (task, err) => log.warn({ task, err }, 'failed, and is tried again'),
+  )
+  const onChange = () => {
+    deliveries.ask('news')
+    if (dispatch.hasWebhooks) deliveries.ask('webhooks')
+  }
   const server = await buildServer({
     registry,
     verifiers: latchkey.verifiers,
+    events,
+    onChange,
     authenticator: await authenticatorOf(config, registry, now, grants.jwt),
     grantsFiles,
     metrics,
@@ -102,16 +130,12 @@ async function serve(
     socket.once('close', () => sockets.delete(socket))
   })
   const url = await server.listen({ host: config.host, port: config.port })
-  const flushing = setInterval(() => {
-    registry.verification.uses
-      .flush()
-      .catch((err: unknown) => log.warn({ err }, 'last uses are kept for the next flush'))
-  }, FLUSH_USES_MS)
   const stop = async () => {
     draining = true
     await pause(config.drainSeconds * 1000)
-    clearInterval(flushing)
+    events.close()
     latchkey.verifiers.release()
+    await Promise.all([deliveries.stop(), dispatch.stop()])
     await closeConnections(server.server, sockets)
     await server.close()
     await reports.drain()

@@ -18,6 +18,8 @@ import {
   TOKENS,
   type Value,
   VERIFIERS,
+  WEBHOOK_DELIVERIES,
+  WEBHOOKS,
 } from '../tokens/model/tables.ts'
 import {
   type Account,
@@ -27,6 +29,7 @@ import {
   type SubAccount,
   type TokenRecord,
 } from '../tokens/model/token.ts'
+import type { StoredDelivery, StoredWebhook } from '../tokens/model/webhook.ts'
 import type { StampedSubAccountRow, TokenRow } from '../tokens/ports.ts'
 import type { KeptRequest, StoredHistoryRow } from '../tokens/record/history.ts'
 import type { Stamped } from '../tokens/trust/stamp.ts'
@@ -107,6 +110,8 @@ export const REQUEST = new Selection<KeptRequest>(namesOf(IDEMPOTENCY_KEYS))
 export const SESSION = new Selection<Stamped<StoredSession>>(namesOf(SESSIONS))
 export const VERIFIER = new Selection<Verifier>(namesOf(VERIFIERS))
 export const LIMIT = new Selection<RecordOf<typeof LIMITS>>(namesOf(LIMITS))
+export const WEBHOOK = new Selection<Stamped<StoredWebhook>>(namesOf(WEBHOOKS))
+export const DELIVERY = new Selection<StoredDelivery>(namesOf(WEBHOOK_DELIVERIES))
 export const TOKEN = new Selection<Stamped<TokenRecord>>(namesOf(TOKENS))
 
 /** What lists show, and nothing that only verification and changes need. */

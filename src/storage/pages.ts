@@ -1,12 +1,27 @@
 // Pages and the overview, whose statements are put together, for both engines. Each is one statement, so that all of an answer is
 // of one snapshot.
+
+import type { Action } from '../tokens/model/actions.ts'
 import type { Verifier } from '../tokens/model/lease.ts'
 import type { OverviewCounts, OverviewQuestion } from '../tokens/model/overview.ts'
 import { canMatch, type PageRequest, type Slice, type TokenQuery } from '../tokens/model/page.ts'
 import type { StoredRow, Table } from '../tokens/model/tables.ts'
-import { type AccountKey, foldCase, idFloor, type Status, type Timestamp } from '../tokens/model/token.ts'
-import type { KeyQuery, StampedSubAccountRow, SubAccountQuery, VerifierQuery } from '../tokens/ports.ts'
-import { type Action, type HistoryQuery, type ListedHistoryRow, toHistoryRow } from '../tokens/record/history.ts'
+import {
+  type AccountKey,
+  type ExpiringToken,
+  foldCase,
+  idFloor,
+  type Status,
+  type Timestamp,
+} from '../tokens/model/token.ts'
+import type { FeedRange, KeyQuery, StampedSubAccountRow, SubAccountQuery, VerifierQuery } from '../tokens/ports.ts'
+import {
+  type FeedFilter,
+  type HistoryQuery,
+  type HistoryRow,
+  type ListedHistoryRow,
+  toHistoryRow,
+} from '../tokens/record/history.ts'
 import {
   columnOf,
   HISTORY_ROW,
@@ -41,6 +56,8 @@ export interface Dialect {
   contains(column: string, text: string): string
   /** `four` is the parameter for as many characters. There is an index on this expression. */
   endsWith(column: string, four: string): string
+  /** Joins the rows of a table that match, looked up for each row before it, and ends with a condition. */
+  joinEach(table: string, conditions: string): string
   /** Ends a long statement at its deadline, where the server does not. `number` is an integer that differs between rows. */
   inTime(number: string): string
   /** An account key that is limited to sub-accounts, all of them among those given. */
@@ -49,6 +66,10 @@ export interface Dialect {
   subAccountOf(facts: string): string
   /** The facts of a row of history as text, without those that could contain any text as a key. */
   withoutMetadata(facts: string): string
+  /** The clock of the database, which all processes share, in milliseconds. */
+  readonly now: string
+  /** The least id of a token made at a time, as `idFloor` has it. */
+  tokenIdFloor(time: string): string
   /** In seconds, of a sub-account; null without one, also for a policy that was altered: its tokens are refused anyway. */
   readonly maxLifetime: string
 }
@@ -78,6 +99,26 @@ export class Values {
 export const outlived = ({ oneOf, maxLifetime }: Dialect, account: string, time: string) => `(
   ${oneOf('t.sub_account_id', `SELECT id FROM sub_accounts WHERE account_id = ${account} AND ${maxLifetime} IS NOT NULL`)}
   AND t.created_at <= ${time} - 1000 * (SELECT ${maxLifetime} FROM sub_accounts WHERE id = t.sub_account_id))`
+
+/** Longer than any policy allows. */
+const ENDLESS_SECONDS = 1_000_000_000_000
+
+/** Whether a token `t` ends by its own expiry in a range, and not earlier by the lifetime that its sub-account's policy allows. */
+export const endsByExpiry = ({ maxLifetime }: Dialect, from: string, before: string) => `
+  t.status = 'active' AND t.expires_at >= ${from} AND t.expires_at < ${before} AND t.created_at >= t.expires_at - 1000 *
+    coalesce((SELECT ${maxLifetime} FROM sub_accounts WHERE id = t.sub_account_id), ${ENDLESS_SECONDS})`
+
+/** Tokens `t` that end in a range by that lifetime: their ids say when they were made. `owners` are conditions of sub-accounts. */
+export const endingByLifetime = (dialect: Dialect, from: string, before: string, owners: string) => `
+  (SELECT id, account_id, ${dialect.maxLifetime} AS seconds FROM sub_accounts WHERE policy IS NOT NULL AND ${owners}) AS s
+  ${dialect.joinEach(
+    'tokens t',
+    `${dialect.withoutIndex('t.account_id')} = s.account_id AND t.sub_account_id = s.id
+    AND t.status = 'active' AND t.id >= ${dialect.tokenIdFloor(`${from} - 1000 * s.seconds`)}
+    AND t.id < ${dialect.tokenIdFloor(`${before} - 1000 * s.seconds`)}
+    AND s.seconds IS NOT NULL AND CASE WHEN t.expires_at IS NULL OR t.expires_at >= ${before} THEN true
+    WHEN t.expires_at < ${from} THEN false ELSE t.created_at < t.expires_at - 1000 * s.seconds END`,
+  )}`
 
 /** Whether a token `t` is of a suspended sub-account. */
 export const ofSuspended = ({ oneOf }: Dialect, account: string) =>
@@ -155,7 +196,7 @@ function rangeOf(from: Timestamp | undefined, before: Timestamp | undefined): re
 type ReadRow<Row> = (values: readonly unknown[], from: number) => Row
 
 /** Each row has the total, then the columns of an item, which are null for an empty page. */
-function toSlice<Row>(found: Rows, read: ReadRow<Row>): Slice<Row> {
+export function toSlice<Row>(found: Rows, read: ReadRow<Row>): Slice<Row> {
   const items = found.filter(([, first]) => first !== null).map((values) => read(values, 1))
   return { items, total: Number(found[0]?.[0] ?? 0) }
 }
@@ -319,10 +360,43 @@ function revokes({ contains, withoutMetadata }: Dialect): string {
     OR (action = 'sub-account.update' AND ${suspends}))`
 }
 
+/** A range of numbers: a filter leaves out rows of it, but never makes the statement look at more. */
+export function readFeed(
+  dialect: Dialect,
+  accountId: string,
+  { after, upTo }: FeedRange,
+  { subAccounts, actions }: FeedFilter,
+): Question<HistoryRow[]> {
+  const values = new Values(dialect.sign)
+  const account = values.add(accountId)
+  const conditions = values.conditions([
+    [after, (parameter) => `h.seq > ${parameter}`],
+    [upTo, (parameter) => `h.seq <= ${parameter}`],
+    [actions, (parameter) => dialect.among('h.action', parameter)],
+    [subAccounts, (parameter) => ofSubAccounts(dialect, account, parameter)],
+  ])
+  return {
+    sql: `SELECT ${HISTORY_ROW.columns('h')} FROM history h WHERE h.account_id = ${account} AND ${conditions.join(' AND ')}
+      ORDER BY h.seq`,
+    values: values.list,
+    read: (rows) => HISTORY_ROW.readAll(rows).map(toHistoryRow),
+  }
+}
+
+export function readHeads(dialect: Dialect, accountIds: readonly string[]): Question<Map<string, number>> {
+  const values = new Values(dialect.sign)
+  return {
+    sql: `SELECT account_id, seq FROM history_heads WHERE ${dialect.among('account_id', values.add(accountIds))}`,
+    values: values.list,
+    read: (rows) => new Map(rows.map(([accountId, seq]) => [accountId as string, seq as number])),
+  }
+}
+
 export function readOverview(dialect: Dialect, accountId: string, asked: OverviewQuestion): Question<OverviewCounts> {
   const values = new Values(dialect.sign)
   const account = values.add(accountId)
   const [now, soon] = [values.add(asked.expiredBefore - 1), values.add(asked.expiringBefore)]
+  const after = `CAST(${values.add(asked.expiredBefore)} AS bigint)`
   const ids = asked.subAccounts ? values.add(asked.subAccounts) : undefined
   const within = (column: string) => (ids === undefined ? 'true' : dialect.among(column, ids))
   const count = (conditions: string, accountId = 't.account_id') => `(SELECT count(*) FROM tokens t
@@ -343,7 +417,12 @@ export function readOverview(dialect: Dialect, accountId: string, asked: Overvie
        AND NOT ${tooOld}`,
       dialect.withoutIndex('t.account_id'),
     ),
-    expiring: count(`t.expires_at > ${now} AND t.expires_at < ${soon} AND t.status = 'active'`),
+    expiring: `${count(endsByExpiry(dialect, after, soon))} + (SELECT count(*) FROM ${endingByLifetime(
+      dialect,
+      after,
+      soon,
+      `account_id = ${account} AND ${within('id')}`,
+    )} AND ${dialect.inTime('t.no')})`,
     subAccounts: `(SELECT count(*) ${owners})`,
     suspended: `(SELECT count(s.suspended_at) ${owners})`,
   }
@@ -363,6 +442,52 @@ export function readOverview(dialect: Dialect, accountId: string, asked: Overvie
       const largest = found.map((row) => toSubAccountRow(row, ofLargest))
       return { ...others, tokens: { active, inactive }, made: numbers.slice(ofWeeks, ofLargest), largest }
     },
+  }
+}
+
+/** All sub-accounts with a policy, by the index of these. */
+const OF_ANY_ACCOUNT = `account_id > ''`
+
+/** Of all accounts. */
+export function countExpiring(dialect: Dialect, from: Timestamp, before: Timestamp): Question<number> {
+  const values = new Values(dialect.sign)
+  const range = [values.add(from), values.add(before)].map((parameter) => `CAST(${parameter} AS bigint)`) as [
+    string,
+    string,
+  ]
+  return {
+    sql: `SELECT CAST((SELECT count(*) FROM tokens t WHERE ${endsByExpiry(dialect, ...range)})
+      + (SELECT count(*) FROM ${endingByLifetime(dialect, ...range, OF_ANY_ACCOUNT)}) AS bigint)`,
+    values: values.list,
+    read: ([row]) => row?.[0] as number,
+  }
+}
+
+/** Such tokens that were not announced since the range began before their end. `windowMs` is how long before it that is. */
+export function findUnannounced(
+  dialect: Dialect,
+  from: Timestamp,
+  before: Timestamp,
+  windowMs: number,
+  limit: number,
+): Question<ExpiringToken[]> {
+  const values = new Values(dialect.sign)
+  const range = [values.add(from), values.add(before)].map((parameter) => `CAST(${parameter} AS bigint)`) as [
+    string,
+    string,
+  ]
+  const [window, most] = [`CAST(${values.add(windowMs)} AS bigint)`, values.add(limit)]
+  // The last time: a look-up for each token, where PostgreSQL would read through all announcements for one that must not exist.
+  const announced = `coalesce((SELECT max(h.at) FROM history h WHERE h.action = 'token.expiring' AND h.token_id = t.id
+    AND h.account_id = t.account_id), 0)`
+  return {
+    sql: `SELECT t.account_id, t.id, t.name, t.expires_at FROM tokens t
+      WHERE ${endsByExpiry(dialect, ...range)} AND ${announced} < t.expires_at - ${window}
+      UNION ALL SELECT t.account_id, t.id, t.name, t.created_at + 1000 * s.seconds
+      FROM ${endingByLifetime(dialect, ...range, OF_ANY_ACCOUNT)}
+      AND ${announced} - 1000 * s.seconds + ${window} < t.created_at LIMIT ${most}`,
+    values: values.list,
+    read: (rows) => rows.map(([accountId, id, name, endsAt]) => ({ accountId, id, name, endsAt }) as ExpiringToken),
   }
 }
 

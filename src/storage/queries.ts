@@ -1,5 +1,5 @@
 // Questions that both engines ask in the same words. `?1` is the first parameter, which PostgreSQL writes `$1`.
-import type { Status, Timestamp } from '../tokens/model/token.ts'
+import type { Status } from '../tokens/model/token.ts'
 import { type ChainLink, formerMaskIn } from '../tokens/record/history.ts'
 import type { VaultRow } from '../tokens/trust/key-ring.ts'
 import {
@@ -16,20 +16,26 @@ import {
 
 export type Rows = readonly (readonly unknown[])[]
 
-export interface Query<Args extends readonly unknown[], Answer> {
-  readonly values: (...args: Args) => (string | number | Uint8Array)[]
+/** A statement that both engines run. */
+export interface SharedSql {
   readonly sql: string
   /** The same as PostgreSQL writes it. */
   readonly postgresSql: string
+}
+
+export const sharedSql = (sql: string): SharedSql => ({ sql, postgresSql: sql.replaceAll('?', '$') })
+
+export interface Query<Args extends readonly unknown[], Answer> extends SharedSql {
+  readonly values: (...args: Args) => (string | number | Uint8Array)[]
   readonly read: (rows: Rows) => Answer
 }
 
-function query<Args extends readonly unknown[], Answer>(
+export function query<Args extends readonly unknown[], Answer>(
   values: Query<Args, Answer>['values'],
   sql: string,
   read: (rows: Rows) => Answer,
 ): Query<Args, Answer> {
-  return { values, sql, postgresSql: sql.replaceAll('?', '$'), read }
+  return { ...sharedSql(sql), values, read }
 }
 
 const ACCOUNT_BY = `SELECT ${ACCOUNT.columns('a')} FROM accounts a`
@@ -45,8 +51,8 @@ export const KEY_BY = `SELECT ${KEY.columns('k')} FROM account_keys k`
 export const findKey = query(byDigest, `${KEY_BY} WHERE k.digest = ?1`, ([row]) => KEY.readOne(row))
 export const findKeyById = query(byId, `${KEY_BY} WHERE k.id = ?1`, ([row]) => KEY.readOne(row))
 
-/** The account that a key or a session belongs to, if there is one. */
-const accountsOf = (table: string) =>
+/** The account that a row belongs to, if there is one. */
+export const accountsOf = (table: string) =>
   query(
     byId,
     `SELECT account_id FROM ${table} WHERE id = ?1 AND account_id IS NOT NULL`,
@@ -78,6 +84,7 @@ export const findSubAccount = query(
 export const findOwner = query(
   byId,
   `SELECT account_id FROM sub_accounts WHERE id = ?1 UNION ALL SELECT account_id FROM tokens WHERE id = ?1
+   UNION ALL SELECT account_id FROM webhooks WHERE id = ?1
    UNION ALL SELECT account_id FROM history WHERE token_id = ?1 LIMIT 1`,
   ([row]) => row?.[0] as string | undefined,
 )
@@ -112,12 +119,6 @@ const toFormerMasks = (rows: Rows) => rows.map(([facts]) => formerMaskIn(String(
 
 export const listFormerImported = query(all, FORMER_IMPORTED, toFormerMasks)
 export const listFormerImportedOf = query(byId, `${FORMER_IMPORTED} AND h.account_id = ?1`, toFormerMasks)
-
-export const countExpiring = query(
-  (from: Timestamp, before: Timestamp) => [from, before],
-  `SELECT CAST(count(*) AS bigint) FROM tokens WHERE expires_at >= ?1 AND expires_at < ?2 AND status = 'active'`,
-  ([row]) => row?.[0] as number,
-)
 
 /** Some rows of the chains, after the given one, so that no snapshot is held for long. */
 export const readChainPart = query(

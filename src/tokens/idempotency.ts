@@ -9,7 +9,9 @@ import type { Parts, RequestStore } from './ports.ts'
 import type { Idempotency, KeptRequest, Origin } from './record/history.ts'
 import { STAMP_BYTES, type Stamps } from './trust/vault.ts'
 
-type Operation = 'creation' | 'rotation' | 'reveal' | 'sub-account' | 'key' | 'leak'
+type Operation =
+  | ('creation' | 'rotation' | 'reveal' | 'sub-account' | 'key' | 'leak' | 'webhook')
+  | `webhook-${'rotation' | 'redeliver' | 'skip'}`
 
 /** A request with an idempotency key. */
 export interface AskedOnce {

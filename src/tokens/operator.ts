@@ -167,7 +167,7 @@ export class Operator {
     return subAccounts
   }
 
-  /** The account that owns a sub-account or a token. */
+  /** The account that owns a sub-account, a token or a webhook. */
   async getOwner(id: string): Promise<string> {
     const owner = await this.#parts.store.findOwner(id)
     if (owner === undefined) throw new Failure('invalid-request', `${id} does not exist`)

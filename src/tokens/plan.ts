@@ -1,11 +1,13 @@
 // The result of a change, computed once for both engines: the row after it, its stamp, the history row and the entry of the
 // revocation journal. Pure. An engine loads the rows a plan starts from, writes what it says in one transaction, and commits.
 import { Failure } from './errors.ts'
+import type { Action } from './model/actions.ts'
 import { isDue, type StoredSession } from './model/session.ts'
 import { ACCOUNT_KEYS, ACCOUNTS, RETIRED_CREDENTIALS, SESSIONS, SUB_ACCOUNTS, TOKENS } from './model/tables.ts'
 import type {
   Account,
   AccountKey,
+  ExpiringToken,
   RetiredCredential,
   StoredKey,
   SubAccount,
@@ -22,7 +24,7 @@ import {
   type SubAccountUpdate,
   type TokenUpdate,
 } from './model/update.ts'
-import { type Action, addedFacts, difference, type HistoryEvent, historyEvent, type Origin } from './record/history.ts'
+import { addedFacts, difference, type HistoryEvent, historyEvent, type Origin } from './record/history.ts'
 import type { Revocation } from './trust/revocations.ts'
 import { isGenuine, restamp, type Stamped, stampOf } from './trust/stamp.ts'
 import { holdsText, type Stamps } from './trust/vault.ts'
@@ -285,6 +287,11 @@ export function subAccountCreated(subAccount: SubAccount): HistoryEvent {
   const { accountId, name, email, companyName } = subAccount
   const to = { name, email, companyName, ...addedFacts(SUB_ACCOUNTS, subAccount) }
   return historyEvent(accountId, 'sub-account.create', subAccount, {}, to)
+}
+
+/** `days`: how long before its end it is announced, at most. */
+export function tokenExpiring(token: ExpiringToken, days: number): HistoryEvent {
+  return historyEvent(token.accountId, 'token.expiring', token, {}, { expiresAt: token.endsAt, days })
 }
 
 export function tokenCreated(token: TokenRecord, subAccountName: string): HistoryEvent {

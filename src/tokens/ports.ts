@@ -1,5 +1,6 @@
 // The interfaces that the domain requires of a store. Two engines implement all of it, and one contract suite tests both.
 import type { LimitStore } from './limiter.ts'
+import type { Attempted, Outcome } from './model/delivery.ts'
 import type { Change, Verifier } from './model/lease.ts'
 import type { OverviewCounts, OverviewQuestion } from './model/overview.ts'
 import type { PageRequest, Slice, TokenQuery } from './model/page.ts'
@@ -8,6 +9,7 @@ import type { LIMITS, RecordOf, StoredRow, Table } from './model/tables.ts'
 import type {
   Account,
   AccountKey,
+  ExpiringToken,
   ListedToken,
   Status,
   StoredKey,
@@ -18,12 +20,22 @@ import type {
   TokenRecord,
 } from './model/token.ts'
 import type { SubAccountUpdate } from './model/update.ts'
+import type { StoredDelivery, StoredWebhook } from './model/webhook.ts'
 import type { AccountUpdate, Expected, TokenChange } from './plan.ts'
-import type { ChainLink, HistoryQuery, KeptRequest, ListedHistoryRow, Origin } from './record/history.ts'
+import type {
+  ChainLink,
+  FeedFilter,
+  HistoryQuery,
+  HistoryRow,
+  KeptRequest,
+  ListedHistoryRow,
+  Origin,
+} from './record/history.ts'
 import type { KeyRing, VaultStore } from './trust/key-ring.ts'
 import type { Stamped, Tampered } from './trust/stamp.ts'
 import type { Stamps } from './trust/vault.ts'
 import type { Candidate } from './trust/verdict.ts'
+import type { WebhookChange } from './webhook-plan.ts'
 
 /**
  * What every engine guarantees:
@@ -55,6 +67,11 @@ export type Store = IdentityStore &
   KeyStore &
   ReportStore &
   HistoryFeed &
+  AccountFeedStore &
+  WebhookStore &
+  DeliveryStore &
+  ClaimStore &
+  ExpiryStore &
   VerifierStore &
   CountStore &
   OwnerStore &
@@ -73,6 +90,28 @@ export interface Parts<Ports> {
   readonly now: () => Timestamp
   /** Called for every row whose stamp does not match, or whose credential cannot be decrypted. */
   readonly onTampered: (tampered: Tampered) => void
+}
+
+/** An event for a receiver. */
+export interface Message {
+  readonly url: string
+  /** The same over all attempts. */
+  readonly id: string
+  /** Each of them signs. */
+  readonly secrets: readonly string[]
+  readonly row: SentRow
+  readonly at: Timestamp
+}
+
+/** Of the history, or like one of it. */
+export type SentRow = Omit<HistoryRow, 'accountId' | 'tokenId' | 'action'> & { readonly action: string }
+
+/** How receivers of webhooks are reached. */
+export interface Receivers {
+  /** Why nothing is sent to an address, as the end of a sentence; undefined if it may be, or if its name cannot be resolved now. */
+  findObstacle(url: string): Promise<string | undefined>
+  /** Never rejects. Ends early when the signal is aborted. */
+  send(message: Message, signal: AbortSignal): Promise<Outcome>
 }
 
 /** Who calls. */
@@ -176,7 +215,7 @@ export interface SubAccountStore {
 
 /** For the operator, who has no account. */
 export interface OwnerStore {
-  /** The account that owns a sub-account or a token, deleted tokens included. */
+  /** The account that owns a sub-account, a webhook or a token, deleted tokens included. */
   findOwner(id: string): Promise<string | undefined>
 }
 
@@ -261,6 +300,105 @@ export interface VerifierStore {
   endLease(id: string, renewal: number): Promise<boolean>
 }
 
+/** The history of one account as a feed. */
+export interface AccountFeedStore {
+  /** How far the histories of these accounts go; those without any are left out. */
+  readHeads(accountIds: readonly string[]): Promise<ReadonlyMap<string, number>>
+  /** Of the rows after one up to another, those that the filter lets through, oldest first. */
+  readFeed(accountId: string, range: FeedRange, filter: FeedFilter): Promise<readonly HistoryRow[]>
+}
+
+export interface FeedRange {
+  readonly after: number
+  readonly upTo: number
+}
+
+export interface WebhookStore {
+  /** Its position becomes that of its creation. Rejects with `too-many-webhooks`. */
+  insertWebhook(webhook: StoredWebhook, origin: Origin): Promise<StoredWebhook>
+  /** Newest first. */
+  listWebhooks(accountId: string): Promise<readonly Stamped<StoredWebhook>[]>
+  findWebhook(accountId: string, id: string): Promise<Stamped<StoredWebhook> | undefined>
+  /** Rejects with `webhook-not-found` or `delivery-not-found`. A deleted webhook is answered as it was. */
+  changeWebhook(accountId: string, id: string, change: WebhookChange, origin: Origin): Promise<ChangedWebhook>
+  /** Newest event first. */
+  listDeliveries(accountId: string, id: string, query: PageRequest): Promise<Slice<StoredDelivery>>
+  /** What an active webhook has not got yet, of the events that it gets. */
+  readBehind(webhook: StoredWebhook): Promise<Behind>
+  /** Of all accounts: how many webhooks the service has switched off, and some of those that may be behind. */
+  readLagging(limit: number): Promise<{ readonly disabled: number; readonly lagging: readonly StoredWebhook[] }>
+}
+
+export interface ChangedWebhook {
+  readonly webhook: StoredWebhook
+  /** Of a change that names one. */
+  readonly delivery: StoredDelivery | undefined
+}
+
+export interface Behind {
+  readonly events: number
+  /** When the first of them happened. */
+  readonly since: Timestamp | null
+}
+
+export interface DueWebhook {
+  readonly id: string
+  readonly accountId: string
+  /** How far the history of the account goes. */
+  readonly head: number
+  /** Another attempt, or what the history has after its position. */
+  readonly due: 'attempt' | 'news' | null
+}
+
+/** What is sent to webhooks, and what came of it. */
+export interface DeliveryStore {
+  /** Active webhooks after an id, in the order of their ids. Those of other holders are not due. */
+  findDue(after: string, limit: number, at: Timestamp, holder: string): Promise<readonly DueWebhook[]>
+  /** A webhook, and its deliveries that wait, soonest first. */
+  findDelivering(id: string): Promise<Delivering | undefined>
+  /** Does nothing where the webhook is gone, or somebody else has dealt with the event. */
+  settleDelivery(id: string, attempted: Attempted, outcome: Outcome, at: Timestamp): Promise<void>
+  /** Rows of the history up to this one are dealt with. */
+  passEvents(id: string, upTo: number): Promise<void>
+}
+
+/** Which process does what no two may do at the same time. */
+export interface ClaimStore {
+  /** False while somebody else holds it. Of the database's clock. */
+  claim(name: string, holder: string, ms: number): Promise<boolean>
+  /** Only those that it still holds. */
+  renewClaims(holder: string, ms: number): Promise<void>
+  releaseClaims(holder: string): Promise<void>
+}
+
+export interface ExpiryStore {
+  /** Active tokens that end in a range, and were not announced since `windowMs` before their end. */
+  findUnannounced(
+    from: Timestamp,
+    before: Timestamp,
+    windowMs: number,
+    limit: number,
+  ): Promise<readonly ExpiringToken[]>
+  /** With a row in the history for each that nobody else has announced meanwhile. All are of one account. */
+  announceExpiry(
+    accountId: string,
+    tokens: readonly ExpiringToken[],
+    window: ExpiryWindow,
+    at: Timestamp,
+  ): Promise<void>
+}
+
+export interface Delivering {
+  readonly webhook: Stamped<StoredWebhook>
+  readonly waiting: readonly StoredDelivery[]
+}
+
+/** How long before their end tokens are announced. */
+export interface ExpiryWindow {
+  readonly days: number
+  readonly ms: number
+}
+
 export interface MasterKeyChange {
   /** The sealing key; refused as `master-key-superseded` when it no longer is. */
   readonly from: string
@@ -309,6 +447,8 @@ export interface MasterKeyStore {
   changeMasterKey(change: MasterKeyChange): Promise<void>
   /** Skips those whose credential is no longer sealed as before. Returns how many were replaced. */
   resealTokens(resealed: readonly Resealed[]): Promise<number>
+  /** The same for secrets of webhooks, former ones included. */
+  resealWebhooks(resealed: readonly Resealed[]): Promise<number>
   /** For a key that no longer seals, and that no credential is sealed with. */
   retireMasterKey(id: string, at: Timestamp): Promise<void>
 }

@@ -1,4 +1,5 @@
 // What callers can do, the same over HTTP and at the command line; what only the operator can do is in operator.ts.
+import { AccountFeed } from './account-feed.ts'
 import { AccountKeys, type KeyPorts } from './account-keys.ts'
 import { Failure } from './errors.ts'
 import { type AskedOnce, askedOnce, creationFields, isSameAnswer, once } from './idempotency.ts'
@@ -18,6 +19,7 @@ import {
 } from './model/update.ts'
 import type { Expected, TokenChange } from './plan.ts'
 import type {
+  AccountFeedStore,
   IdentityStore,
   Parts,
   ReportStore,
@@ -30,15 +32,7 @@ import type {
   TokenRow,
   TokenStore,
 } from './ports.ts'
-import {
-  type Cursor,
-  type HistoryRequest,
-  type HistoryRow,
-  type KeptRequest,
-  type ListedHistoryRow,
-  NOT_A_POSITION,
-  type Origin,
-} from './record/history.ts'
+import type { HistoryRequest, KeptRequest, ListedHistoryRow, Origin } from './record/history.ts'
 import { sealToken } from './sealed-token.ts'
 import { Sessions } from './sessions.ts'
 import { type TokenView, TokenViews, type ViewPorts } from './token-views.ts'
@@ -51,6 +45,7 @@ import { type Explanation, Verification, type VerificationPorts } from './verifi
 import { codeOfReason } from './verify/answer.ts'
 import { kindOfCredential } from './verify/credential-format.ts'
 import type { Access } from './verify/policy.ts'
+import { NO_RECEIVERS, type WebhookPorts, Webhooks } from './webhooks.ts'
 
 export interface Overview {
   readonly account: Account
@@ -59,7 +54,14 @@ export interface Overview {
 }
 
 type OwnPorts = IdentityStore & TokenStore & RequestStore & SubAccountStore & ReportStore & VaultStore & ScopeStore
-type Ports = OwnPorts & VerificationPorts & ViewPorts & KeyPorts & SessionStore & LeakPorts
+type Ports = OwnPorts &
+  VerificationPorts &
+  ViewPorts &
+  KeyPorts &
+  SessionStore &
+  LeakPorts &
+  WebhookPorts &
+  AccountFeedStore
 
 export class Registry {
   readonly #parts: Parts<OwnPorts>
@@ -67,17 +69,21 @@ export class Registry {
   readonly keys: AccountKeys
   readonly sessions: Sessions
   readonly leaks: Leaks
+  readonly feed: AccountFeed
+  readonly webhooks: Webhooks
   // An engine returns the same object while nothing about it has changed: it is checked once.
   readonly #genuineKeys = new WeakSet<StoredKey>()
   readonly #views: TokenViews
 
-  constructor(parts: Parts<Ports>) {
+  constructor(parts: Parts<Ports>, receivers = NO_RECEIVERS) {
     this.#parts = parts
     this.verification = new Verification(parts)
     this.#views = new TokenViews(parts)
     this.keys = new AccountKeys(parts)
     this.sessions = new Sessions(parts)
     this.leaks = new Leaks(parts)
+    this.feed = new AccountFeed(parts)
+    this.webhooks = new Webhooks(parts, receivers)
   }
 
   /** The caller of an account key. Rejects with a Failure for everything else, also for the credential of a token. */
@@ -337,7 +343,7 @@ export class Registry {
     const { store } = this.#parts
     const { subAccounts } = caller.permissions
     const within = subAccounts === null ? {} : { subAccounts }
-    const beyond = cursor && { [cursor.name === 'after' ? 'afterSeq' : 'beforeSeq']: this.#seqAt(caller, cursor) }
+    const beyond = cursor && { [cursor.name === 'after' ? 'afterSeq' : 'beforeSeq']: this.feed.getSeq(caller, cursor) }
     const slice = await store.listHistory(caller.accountId, { ...query, ...within, ...beyond })
     const { tokenId } = query
     if (tokenId !== undefined && slice.total === 0) {
@@ -346,19 +352,6 @@ export class Registry {
       if (any.total === 0) throw new Failure('token-not-found')
     }
     return toPage(slice, query)
-  }
-
-  /** How many rows there are in between is not for callers who see only some of them. */
-  positionOf({ accountId, permissions }: Caller, { seq }: HistoryRow): number | string {
-    return permissions.subAccounts === null ? seq : this.#parts.stamps.position(accountId, seq)
-  }
-
-  #seqAt({ accountId, permissions }: Caller, { name, position }: Cursor): number {
-    const isNumber = /^(0|[1-9][0-9]{0,14})$/.test(position)
-    const number = isNumber && (permissions.subAccounts === null || position === START) ? Number(position) : undefined
-    const seq = number ?? this.#parts.stamps.seqOf(accountId, position)
-    if (seq === undefined) throw new Failure('invalid-request', `${name} ${NOT_A_POSITION}`)
-    return seq
   }
 
   findNames(caller: Caller, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
@@ -378,9 +371,6 @@ export class Registry {
     return { account, question, counts: await store.readOverview(account.id, question) }
   }
 }
-
-/** Before the first entry of the history, for every caller. */
-const START = '0'
 
 /** Callers who may see credentials can still ask not to. */
 function viewFor({ permissions }: Caller, { details = false, masked = false }: TokenView): TokenView {

@@ -72,8 +72,8 @@ export class Sessions {
     return cookie
   }
 
-  /** Rejects with `token-invalid` or `token-expired`. */
-  async find(presented: string): Promise<StoredSession> {
+  /** Rejects with `token-invalid` or `token-expired`. A look that is no use does not keep the session from ending. */
+  async find(presented: string, isUse = true): Promise<StoredSession> {
     const { store, stamps, now, onTampered } = this.#parts
     const session = await store.findSession(presented)
     if (session === undefined) throw new Failure('token-invalid')
@@ -84,7 +84,7 @@ export class Sessions {
     const at = now()
     requireNotEnded(endOfSession(session), at)
     // A store that cannot be written to can still be read: the session then ends a little earlier.
-    if (isDue(session, at)) await store.renewSession(session.id, at).catch(() => {})
+    if (isUse && isDue(session, at)) await store.renewSession(session.id, at).catch(() => {})
     return session
   }
 

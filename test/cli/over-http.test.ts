@@ -7,6 +7,7 @@ import { buildProgram } from '../../src/cli/program.ts'
 import { readConfig } from '../../src/config.ts'
 import { type RunningServer, startServer } from '../../src/serve/serving.ts'
 import { Cli, type Ran } from '../support/cli.ts'
+import { LOOPBACK } from '../support/webhook-receiver.ts'
 
 const [local, remote] = [new Cli(), new Cli()]
 let server: RunningServer
@@ -24,7 +25,7 @@ before(async () => {
     viewer: await create('--role', 'viewer'),
     expired: await create('--role', 'owner', '--expires-at', '2001-01-01T00:00:00Z'),
   }
-  server = await startServer(readConfig({ PORT: '0', LATCHKEY_DATA_DIR: remote.dataDir }))
+  server = await startServer(readConfig({ PORT: '0', LATCHKEY_DATA_DIR: remote.dataDir, ...LOOPBACK }))
 })
 after(async () => {
   await server.stop()
@@ -76,6 +77,18 @@ const TABLE: readonly (readonly [name: string | null, line: string])[] = [
   [null, 'key list --account $account'],
   [null, 'verifier list --account $account'],
   [null, 'verifier evict vfr_none'],
+  ['hook', 'webhook create --account $account --url http://127.0.0.1:9/hook --event account.rename'],
+  [null, 'webhook create --account $account --url http://10.0.0.1/'],
+  [null, 'webhook update $hook --order none --event account.*'],
+  [null, 'webhook update $hook --all-events --status inactive'],
+  [null, 'webhook update $hook'],
+  [null, 'webhook rotate $hook'],
+  [null, 'webhook test $hook'],
+  [null, 'webhook list --account $account'],
+  [null, 'webhook deliveries $hook'],
+  [null, 'webhook redeliver $hook.none'],
+  [null, 'webhook skip $hook.none'],
+  [null, 'webhook delete $hook'],
   [null, 'history list $account'],
   [null, 'history list $ci --action token.rotate'],
   [null, 'history list $account --action token.paint'],
@@ -92,7 +105,10 @@ async function runTable(run: (input: string[], args: string[]) => Promise<Ran>, 
     const args = command.split(' ').map(fill)
     const ran = await run(input === undefined ? [] : [fill(input)], [...args, '--json'])
     const document = ran.stdout === '' ? undefined : JSON.parse(ran.stdout)
-    if (name !== null) aliases.set(name, document._id).set(`${name}.token`, document.token)
+    if (name !== null) {
+      const { _id, token } = document
+      aliases.set(name, _id).set(`${name}.token`, token).set(`${name}.none`, `${_id}_999`)
+    }
     const people = /^token (list|get)[^-]*(--account \S+)?$/.test(command) ? (await run([], args)).stdout : ''
     const texts = [ran.stdout, ran.stderr, people].map((text) => normal(text, aliases))
     printed.push([line, ...texts, String(ran.code)])
@@ -113,7 +129,8 @@ function normal(text: string, aliases: Aliases): string {
     .replace(/"resetSeconds":\d+/g, '"resetSeconds":0')
     .replace(/lk_(tok|key)_(…\w{4}|\w{49})/g, 'lk_$1_')
     .replace(/20\d\d-\d\d-\d\dT[\d:.]+Z/g, 'now')
-    .replace(/(acc|sub|tok|key)_[0-9a-f]{28}/g, (id) => {
+    .replace(/whsec_[\w+/]+=/g, 'whsec_')
+    .replace(/(acc|sub|tok|key|whk)_[0-9a-f]{28}/g, (id) => {
       if (!aliases.has(id)) aliases.set(id, `${id.slice(0, 3)}#${aliases.size}`)
       return aliases.get(id) ?? ''
     })
@@ -126,7 +143,7 @@ test('the whole table of commands prints the same on the local store and through
       ['account', account._id],
       ['key', key._id],
     ])
-  const here = await runTable((input, args) => local.runGiven(input, ...args), aliasesOf(own))
+  const here = await runTable((input, args) => local.runAs({ input, env: LOOPBACK }, ...args), aliasesOf(own))
   const env = through(mine.key.key)
   const there = await runTable((input, args) => remote.runAs({ input, env }, ...args), aliasesOf(mine))
   for (const [i, line] of here.entries()) assert.deepEqual(there[i], line)

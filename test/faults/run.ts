@@ -30,6 +30,7 @@ const FAULTS = [
   'one-caller',
   'one-account',
   'limits',
+  'webhooks',
 ]
 /** Tests of random cases, which are repeated more often here than in `npm test`. */
 const MORE_RUNS = [

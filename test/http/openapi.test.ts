@@ -131,7 +131,7 @@ test('every answer with a body has an example, and its schema allows each of the
 
 test('in the examples, as in what is answered, a message is to be shown after a change, and not after a read', () => {
   for (const { path, method, operation } of operationsOf()) {
-    if (!path.startsWith('/api/v1/apiClient')) continue
+    if (!path.startsWith('/api/v1/apiClient') || operation.operationId === 'streamEvents') continue
     const successes = Object.entries(operation.responses).filter(([status]) => Number(status) < 300)
     for (const example of successes.flatMap(([, answer]) => examplesOf(answer))) {
       const { show_message } = example as { show_message: number }
@@ -204,7 +204,7 @@ test('a patch is taken, and described, as JSON and as a JSON merge patch; no oth
     const json = operationId === 'introspect' ? ['application/x-www-form-urlencoded'] : ['application/json']
     assert.deepEqual(found, method === 'patch' ? [...json, 'application/merge-patch+json'] : json, operationId)
   }
-  assert.equal(types.filter(([, method]) => method === 'patch').length, 2)
+  assert.equal(types.filter(([, method]) => method === 'patch').length, 3)
   const { id } = await estate.token()
   const headers = [['content-type', 'application/merge-patch+json']] as const
   const path = `/api/v1/apiClient/token/${id}`
@@ -332,7 +332,8 @@ test('the examples of failures are what the server really says', async () => {
       const body = operation.requestBody && { status: 'active' }
       const heard = await estate.ask({
         method: method.toUpperCase(),
-        path: path.replaceAll(/\{\w+\}/g, 'none'),
+        // A stream of events would not end.
+        path: `${path.replaceAll(/\{\w+\}/g, 'none')}${operation.operationId === 'streamEvents' ? '?after=none' : ''}`,
         headers: caller === undefined ? [] : [bearer(caller)],
         ...(body && { body }),
       })

@@ -55,6 +55,8 @@ export async function build(server: Server): Promise<CopiedEstate> {
   await create(server.url, accounts[0]?.key ?? '', creation)
   await server.registry.verification.uses.flush()
   await server.rotateMasterKey(() => () => {})
+  // Otherwise a server would do so later, and another history would be compared.
+  await server.announceExpiring()
   return {
     keys: accounts.map(({ key }) => key),
     refusedKeys: accounts.flatMap(({ refusedKeys }) => refusedKeys),
@@ -66,7 +68,20 @@ export async function build(server: Server): Promise<CopiedEstate> {
   }
 }
 
-async function account({ operator, registry, store, verifiers }: Server, name: string) {
+/** Nothing is sent to them: both are off. One has a former secret, too. */
+async function webhooks({ operator, registry, store }: Server, accountId: string) {
+  const caller = operator.actFor(accountId)
+  for (const events of [null, ['token.*', 'key.create']]) {
+    const { webhook } = await registry.webhooks.create(caller, { url: 'https://8.8.8.8/', events }, operator.origin())
+    await registry.webhooks.update(caller, webhook.id, { status: 'inactive', order: 'none' }, operator.origin())
+    if (events === null) await registry.webhooks.rotate(caller, webhook.id, operator.origin())
+    const attempted = { seq: webhook.position + 1, event: 'token.create' }
+    await store.settleDelivery(webhook.id, attempted, { kind: 'failed', responseStatus: 500, error: 'Ü' }, NOW)
+  }
+}
+
+async function account(server: Server, name: string) {
+  const { operator, registry, store, verifiers } = server
   const { id } = await operator.createAccount(name)
   const works = await operator.createKey(id, 'works', null)
   const expired = await operator.createKey(id, 'expired', NOW - 1)
@@ -78,6 +93,7 @@ async function account({ operator, registry, store, verifiers }: Server, name: s
   const { lease } = await verifiers.begin(await registry.authenticate(works.key), { name: 'till' }, operator.origin())
   await verifiers.evictAny(lease, operator.origin())
   await store.endLease(lease, 1)
+  await webhooks(server, id)
   const fields = ['Ä', 'B', 'Suspended', 'Empty'].map((each) => ({
     name: `${name} ${each}`,
     email: `${each.toLowerCase()}@x.example`,
@@ -192,5 +208,12 @@ function listsOf({ subAccountIds }: CopiedEstate): string[] {
   const owners = subAccountIds.map((id) => `subAccountId=${id}`)
   const tokens = [...filters, ...more, ...owners].map((filter) => `/token?limit=100&include=details&${filter}`)
   const history = [1, 2, 20].map((page) => `/history?limit=100&page=${page}`)
-  return [...tokens, ...history, '/sub-account?limit=100', '/sub-account?search=S%C3%B6hne', '/overview']
+  return [
+    ...tokens,
+    ...history,
+    '/webhook?limit=100',
+    '/sub-account?limit=100',
+    '/sub-account?search=S%C3%B6hne',
+    '/overview',
+  ]
 }

@@ -215,6 +215,14 @@ function describePlans(partitions: number): void {
     'units reserved': () => writes.reserveUnits(session(), account.id, ask()),
     'what is left of limits': () => reads.findLimits(db, [token.id, subAccount.id]),
     'tokens of all accounts that expire soon': () => reads.countExpiring(db, 1, 2),
+    'tokens that are to be announced': () => reads.findUnannounced(db, 1, 2, 1, 10),
+    'events after a row': () =>
+      reads.readFeed(db, account.id, { after: 1, upTo: 9 }, { subAccounts: null, actions: null }),
+    'how far histories go': () => reads.readHeads(db, [account.id]),
+    'webhooks that are due': () => reads.findDue(db, '', 10, 1, 'nobody'),
+    'a webhook and what waits': () => reads.findDelivering(db, 'whk_x'),
+    'what was sent to a webhook': () => reads.listDeliveries(db, account.id, 'whk_x', page),
+    'webhooks of an account': () => reads.listWebhooks(db, account.id),
     'the filtered history of an account': () => reads.listHistory(db, account.id, { ...page, action: 'token.rotate' }),
     'a search narrowed by use': () =>
       listing.listTokens(db, account.id, { ...page, search: 'number', narrowing: { neverUsed: true } }, partitions > 1),
@@ -287,6 +295,7 @@ function describePlans(partitions: number): void {
     'tokens that may have been imported',
     'uses saved',
     'tokens of all accounts that expire soon',
+    'tokens that are to be announced',
     'the owner of an id',
     'a token by its name',
     'a stretch of the chains',

@@ -233,6 +233,44 @@ describe('query plans', () => {
     'units reserved': change((transaction) => writes.reserveUnits(transaction, account.id, ask())),
     'what is left of limits': () => reads.findLimits(db, [token.id, subAccount.id]),
     'tokens of all accounts that expire soon': () => reads.countExpiring(db, 1, 2),
+    'events that a webhook has not got': () => reads.readBehind(db, new Estate(opened).webhookRecord(account)),
+    'tokens that are to be announced': () => reads.findUnannounced(db, 1, 2, 1, 10),
+    'announcements of tokens': asked(() =>
+      operations.announceExpiry(account.id, [{ ...token, endsAt: 2 }], { days: 1, ms: 1 }, 1),
+    ),
+    'events after a row': () =>
+      reads.readFeed(db, account.id, { after: 1, upTo: 9 }, { subAccounts: null, actions: null }),
+    'some events after a row': () =>
+      reads.readFeed(db, account.id, { after: 1, upTo: 9 }, { subAccounts: ['sub_x'], actions: ['token.update'] }),
+    'how far histories go': () => reads.readHeads(db, [account.id]),
+    'webhooks that are due': () => reads.findDue(db, '', 10, 1, 'nobody'),
+    'a webhook and what waits': () => reads.findDelivering(db, 'whk_x'),
+    'what was sent to a webhook': () => reads.listDeliveries(db, account.id, 'whk_x', page),
+    'webhooks of an account': () => reads.listWebhooks(db, account.id),
+    'a new webhook': asked(() =>
+      operations.insertWebhook({ ...new Estate(opened).webhookRecord(account), id: 'whk_x' }, origin),
+    ),
+    'an event that was delivered': asked(() =>
+      operations.settleDelivery('whk_x', { seq: 100, event: 'x' }, { kind: 'delivered', responseStatus: 200 }, 1),
+    ),
+    'an event that was not delivered': asked(() =>
+      operations.settleDelivery(
+        'whk_x',
+        { seq: 99, event: 'x' },
+        { kind: 'failed', responseStatus: 410, error: '' },
+        1,
+      ),
+    ),
+    'a webhook switched on again': asked(() =>
+      operations.changeWebhook(account.id, 'whk_x', { kind: 'update', update: { status: 'active' } }, origin),
+    ),
+    'a change of a webhook': asked(() =>
+      operations.changeWebhook(account.id, 'whk_x', { kind: 'update', update: { status: 'inactive' } }, origin),
+    ),
+    'a claim': change((transaction) => {
+      writes.claim(transaction, 'x', 'somebody', 1)
+      writes.passEvents(transaction, 'whk_x', 1)
+    }),
     'uses saved': change((transaction) => writes.saveUses(transaction, new Map([[token.id, 1]]))),
     'a deletion': asked(() => operations.changeToken(account.id, token.id, { kind: 'delete' }, origin)),
     'a request with an idempotency key': () => reads.findRequest(db, account.id, 'key_x', 'k'),

@@ -11,6 +11,7 @@ import {
   type TokenRecord,
 } from '../../src/tokens/model/token.ts'
 import type { Rotation, TokenUpdate } from '../../src/tokens/model/update.ts'
+import type { StoredWebhook } from '../../src/tokens/model/webhook.ts'
 import type { Expected } from '../../src/tokens/plan.ts'
 import type { Store, TokenRow, TokenStore } from '../../src/tokens/ports.ts'
 import type { Origin } from '../../src/tokens/record/history.ts'
@@ -166,6 +167,27 @@ export class Estate {
   async tokens(records: readonly TokenRecord[]): Promise<readonly TokenRecord[]> {
     await this.store.insertTokens(records, this.origin())
     return records
+  }
+
+  /** A webhook not yet stored. What is sealed in it is random. */
+  webhookRecord(account: Account, fields: Partial<StoredWebhook> = {}): StoredWebhook {
+    const createdAt = this.tick()
+    return {
+      id: newId('whk', createdAt),
+      accountId: account.id,
+      url: 'https://example.com/hook',
+      events: null,
+      ordering: 'strict',
+      status: 'active',
+      disabledBecause: null,
+      createdAt,
+      sealed: this.sealed(),
+      formerSealed: null,
+      formerUntil: null,
+      position: 0,
+      lastSuccessAt: null,
+      ...fields,
+    }
   }
 
   sealed(): Uint8Array {

@@ -4,11 +4,13 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Engine, Estate } from '../support/estate.ts'
 import { type Ask, bearer, closeConnections, type Heard } from '../support/http.ts'
+import { LOOPBACK } from '../support/webhook-receiver.ts'
 
 const TOKEN = '/api/v1/apiClient/token'
 const SUB_ACCOUNT = '/api/v1/apiClient/sub-account'
 const KEY = '/api/v1/apiClient/key'
 const VERIFIER = '/api/v1/apiClient/verifier'
+const WEBHOOK = '/api/v1/apiClient/webhook'
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 /** What the owner is told, and what another account is told of the same thing, when `ask` is filled in for the owner. */
@@ -31,6 +33,15 @@ const ofSubAccount = (path: string, body?: (id: string) => object) => (estate: E
   return { path: path.replace(':id', id), ...(body === undefined ? {} : { body: body(id) }) }
 }
 const NOWHERE = 'tok_019b2f0c5a3c8e1d2c3b4a5f6e7d'
+
+/** A new one in place of the last, since an account has only so many. Nothing listens there, and nothing happens that it gets. */
+async function webhookOf({ running: { operator, registry }, mine }: Estate): Promise<string> {
+  const caller = operator.actFor(mine.accountId)
+  const { items } = await registry.webhooks.list(caller, { page: 1, limit: 20 })
+  for (const { webhook } of items) await registry.webhooks.delete(caller, webhook.id, operator.origin())
+  const fields = { url: 'http://127.0.0.1:9/', events: ['account.rename'] }
+  return (await registry.webhooks.create(caller, fields, operator.origin())).webhook.id
+}
 
 export const guarded: Readonly<Record<string, Guarded>> = {
   [`GET ${TOKEN}`]: { ask: () => ({ path: TOKEN }), owner: 200, other: 200 },
@@ -87,6 +98,12 @@ export const guarded: Readonly<Record<string, Guarded>> = {
     missing: `${TOKEN}/${NOWHERE}/history`,
   },
   'GET /api/v1/apiClient/history': { ask: () => ({ path: '/api/v1/apiClient/history' }), owner: 200, other: 200 },
+  // Without a mistake in it, the answer would not end.
+  'GET /api/v1/apiClient/events': {
+    ask: () => ({ path: '/api/v1/apiClient/events?after=x' }),
+    owner: 400,
+    other: 400,
+  },
   'GET /api/v1/apiClient/overview': { ask: () => ({ path: '/api/v1/apiClient/overview' }), owner: 200, other: 200 },
   'GET /api/v1/apiClient/whoami': { ask: () => ({ path: '/api/v1/apiClient/whoami' }), owner: 200, other: 200 },
   'GET /api/v1/apiClient/session': { ask: () => ({ path: '/api/v1/apiClient/session' }), owner: 200, other: 200 },
@@ -166,6 +183,42 @@ export const guarded: Readonly<Record<string, Guarded>> = {
     owner: 200,
     other: 403,
   },
+  [`GET ${WEBHOOK}`]: { ask: () => ({ path: WEBHOOK }), owner: 200, other: 200 },
+  [`POST ${WEBHOOK}`]: { ask: () => ({ path: WEBHOOK, body: { url: 'http://10.0.0.1/' } }), owner: 400, other: 400 },
+  ...Object.fromEntries(
+    (
+      [
+        ['GET', ''],
+        ['PATCH', '', { status: 'inactive' }],
+        ['POST', '/rotate'],
+        ['POST', '/test'],
+        ['GET', '/deliveries'],
+      ] as const
+    ).map(([method, rest, body]) => [
+      `${method} ${WEBHOOK}/:id${rest}`,
+      {
+        ask: async (estate: Estate) => ({
+          path: `${WEBHOOK}/${await webhookOf(estate)}${rest}`,
+          ...(body && { body }),
+        }),
+        owner: 200,
+        other: 404,
+        missing: `${WEBHOOK}/whk_none${rest}`,
+      },
+    ]),
+  ),
+  [`DELETE ${WEBHOOK}/:id`]: {
+    ask: async (estate) => ({ path: `${WEBHOOK}/${await webhookOf(estate)}` }),
+    owner: 200,
+    other: 404,
+    missing: `${WEBHOOK}/whk_none`,
+  },
+  ...Object.fromEntries(
+    ['redeliver', 'skip'].map((change) => [
+      `POST ${WEBHOOK}/:id/deliveries/:deliveryId/${change}`,
+      { ask: () => ({ path: `${WEBHOOK}/whk_none/deliveries/whk_none_1/${change}` }), owner: 404, other: 404 },
+    ]),
+  ),
   'POST /oauth2/introspect': {
     ask: async (estate) => ({
       path: '/oauth2/introspect',
@@ -251,7 +304,7 @@ export function describeNobodyIn(engine: Engine): void {
     let routes: RealRoute[]
     let everybody: readonly (readonly [Identity, string | undefined])[]
     before(async () => {
-      estate = await Estate.open(engine)
+      estate = await Estate.open(engine, LOOPBACK)
       routes = routesOf(estate.running.server.printRoutes({ commonPrefix: false }))
       await estate.token({ name: 'Something of mine' })
       everybody = await Promise.all(

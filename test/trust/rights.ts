@@ -5,10 +5,11 @@ import { after, before, describe, test } from 'node:test'
 import { type Permissions, RIGHTS, type Right, ROLES } from '../../src/tokens/model/permissions.ts'
 import { type Engine, Estate } from '../support/estate.ts'
 import { type Ask, bearer, closeConnections, type Heard } from '../support/http.ts'
+import { LOOPBACK } from '../support/webhook-receiver.ts'
 import { guarded } from './nobody-in.ts'
 
 const RIGHTS_OF: Readonly<Record<Permissions['role'], readonly Right[]>> = {
-  owner: ['introspect', 'read', 'change', 'manageKeys'],
+  owner: ['introspect', 'read', 'change', 'manageKeys', 'manageWebhooks'],
   manager: ['introspect', 'read', 'change'],
   viewer: ['introspect', 'read'],
   verifier: ['introspect'],
@@ -30,6 +31,7 @@ const NEEDED: Readonly<Record<string, Right | null>> = {
 }
 
 const neededFor = (route: string): Right | null => {
+  if (route.includes('/webhook')) return 'manageWebhooks'
   const known = NEEDED[route]
   return known === undefined ? (route.startsWith('GET ') ? 'read' : 'change') : known
 }
@@ -49,7 +51,7 @@ export function describeRights(engine: Engine): void {
     const nameOf = (role: string, reveal: boolean, scope: Scope) => `${role} ${reveal} ${scope}`
 
     before(async () => {
-      estate = await Estate.open(engine)
+      estate = await Estate.open(engine, LOOPBACK)
       const [own, other] = estate.mine.subAccounts
       const scopes: Readonly<Record<Scope, readonly string[] | null>> = {
         all: null,
@@ -125,6 +127,7 @@ export function describeRights(engine: Engine): void {
       const needed = neededFor(route)
       if (needed !== null && !RIGHTS_OF[role].includes(needed)) return RIGHTS[needed]
       if (route === REVEAL && !reveal) return 'see credentials'
+      if (needed === 'manageWebhooks' && scope !== 'all') return RIGHTS.manageWebhooks
       if (NEEDS_ALL.includes(route) && scope !== 'all') return 'create sub-accounts'
       if (route === 'POST /api/v1/apiClient/key' && scope !== 'all') return 'give access to all sub-accounts'
       return undefined

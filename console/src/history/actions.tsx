@@ -2,6 +2,7 @@
 // has an action that this list lacks.
 import type { ReactNode } from 'react'
 import type { HistoryEntry } from '../../../client/latchkey-client.ts'
+import { plural } from '../ui/format.ts'
 import type { IconName } from '../ui/icon.tsx'
 import { say } from '../ui/say.ts'
 import {
@@ -68,6 +69,12 @@ const ACTIONS: Readonly<Record<Action, ActionWords>> = {
     icon: always('trash'),
     sentence: ({ it }) => say`deleted the token ${it}`,
   },
+  'token.expiring': {
+    label: 'Token expires soon',
+    icon: always('history'),
+    sentence: ({ it, entry }) =>
+      say`announced that the token ${it} expires within ${plural(Number(entry.to.days), 'day')}`,
+  },
   'sub-account.create': {
     label: 'Sub-account created',
     icon: always('plus'),
@@ -107,6 +114,41 @@ const ACTIONS: Readonly<Record<Action, ActionWords>> = {
     label: 'Somebody was signed out',
     icon: always('sign-out'),
     sentence: ({ it }) => say`signed ${it} out of the console`,
+  },
+  'webhook.create': {
+    label: 'Webhook created',
+    icon: always('plus'),
+    sentence: ({ it }) => say`created the webhook ${it}`,
+  },
+  'webhook.update': {
+    label: 'Webhook changed',
+    icon: ({ to }) => (to.status === undefined ? 'pencil' : 'power'),
+    sentence: ({ it }) => say`changed the webhook ${it}`,
+  },
+  'webhook.rotate': {
+    label: 'Secret of a webhook rotated',
+    icon: always('rotate'),
+    sentence: ({ it }) => say`gave the webhook ${it} a new secret`,
+  },
+  'webhook.redeliver': {
+    label: 'Event sent again',
+    icon: always('rotate'),
+    sentence: ({ it }) => say`had an event sent to the webhook ${it} again`,
+  },
+  'webhook.skip': {
+    label: 'Event skipped',
+    icon: always('pencil'),
+    sentence: ({ it }) => say`skipped an event for the webhook ${it}`,
+  },
+  'webhook.disabled': {
+    label: 'Webhook switched off',
+    icon: always('power'),
+    sentence: ({ it }) => say`switched the webhook ${it} off`,
+  },
+  'webhook.delete': {
+    label: 'Webhook deleted',
+    icon: always('trash'),
+    sentence: ({ it }) => say`deleted the webhook ${it}`,
   },
   'account.create': {
     label: 'Account created',

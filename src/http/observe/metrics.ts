@@ -8,6 +8,7 @@ import {
   type Metric,
   Registry,
 } from 'prom-client'
+import type { Outcome } from '../../tokens/model/delivery.ts'
 import type { Timestamp } from '../../tokens/model/token.ts'
 import type { CountStore, Store } from '../../tokens/ports.ts'
 import { methodsOf } from '../../tokens/store-methods.ts'
@@ -16,6 +17,7 @@ import { TAMPERED_KINDS, type Tampered } from '../../tokens/trust/stamp.ts'
 import type { Decision } from '../../tokens/verification.ts'
 import { Durations } from './durations.ts'
 import { type CountSettings, tokenCounter } from './token-counts.ts'
+import { type WatchedWebhooks, type WebhookCounts, webhookCounter } from './webhook-counts.ts'
 
 const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 const STORE_BUCKETS = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1]
@@ -43,6 +45,8 @@ const NO_VERDICTS: Readonly<Record<CountedVerdict, 0>> = {
   rate: 0,
   quota: 0,
 }
+
+const NO_DELIVERIES: Readonly<Record<Outcome['kind'], 0>> = { delivered: 0, failed: 0 }
 
 /** The first word of a rate limiter's key: which limit the key belongs to. */
 const LIMITS = ['key', 'address', 'failed']
@@ -104,6 +108,13 @@ export class Metrics {
     registers: [this.#registry],
   })
 
+  readonly #deliveries = new Counter({
+    name: 'latchkey_webhook_deliveries_total',
+    help: 'Attempts to send an event to a webhook, by outcome',
+    labelNames: ['outcome'],
+    registers: [this.#registry],
+  })
+
   constructor() {
     collectDefaultMetrics({ register: this.#registry })
     for (const name of MISNAMED) this.#registry.removeSingleMetric(name)
@@ -123,6 +134,32 @@ export class Metrics {
     })
     for (const kind of TAMPERED_KINDS) this.#tampered.inc({ kind }, 0)
     for (const limit of LIMITS) this.#limited.inc({ limit }, 0)
+    for (const outcome of Object.keys(NO_DELIVERIES)) this.#deliveries.inc({ outcome }, 0)
+  }
+
+  countDelivery(outcome: keyof typeof NO_DELIVERIES): void {
+    this.#deliveries.inc({ outcome })
+  }
+
+  watchWebhooks(store: WatchedWebhooks, now: () => Timestamp): void {
+    const latest = webhookCounter(store, now)
+    const gauges: readonly [name: string, help: string, read: (counts: WebhookCounts) => number][] = [
+      ['latchkey_webhook_events_waiting', 'Events that active webhooks have not got yet', ({ waiting }) => waiting],
+      ['latchkey_webhook_seconds_behind', 'How long the first of these events waits', ({ seconds }) => seconds],
+      ['latchkey_webhooks_disabled', 'Webhooks that the service has switched off', ({ disabled }) => disabled],
+    ]
+    for (const [name, help, read] of gauges) {
+      new Gauge({
+        name,
+        help: `${help}, counted every few seconds`,
+        aggregator: 'first',
+        registers: [this.#registry],
+        async collect() {
+          const counts = await latest()
+          if (counts !== undefined) this.set(read(counts))
+        },
+      })
+    }
   }
 
   /** Returns a function that records durations, in seconds, of requests of one kind. */

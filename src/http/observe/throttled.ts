@@ -20,3 +20,11 @@ export function throttled<Value>(
     return latest
   }
 }
+
+/** Resolves with the work, or after so long without it. */
+export async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
+  const { promise: timeout, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, ms)
+  await Promise.race([work, timeout])
+  clearTimeout(timer)
+}

@@ -1,7 +1,7 @@
 // How many tokens the store holds. Counting takes long in a large store, so all scrapes share one count.
 import type { Status, Timestamp } from '../../tokens/model/token.ts'
 import type { CountStore } from '../../tokens/ports.ts'
-import { throttled } from './throttled.ts'
+import { atMost, throttled } from './throttled.ts'
 
 const SOON_MS = 7 * 24 * 60 * 60 * 1000
 
@@ -45,10 +45,7 @@ export function tokenCounter(
     elapsed,
   )
   return async () => {
-    const { promise: timeout, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, maxWaitMs)
-    await Promise.race([refresh(), timeout])
-    clearTimeout(timer)
+    await atMost(maxWaitMs, refresh())
     return counts
   }
 }

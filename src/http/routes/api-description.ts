@@ -27,6 +27,7 @@ export function apiDescription({ version, credentialHeader, signIn }: ServerPart
       { name: 'Sub-accounts', description: 'The owners of tokens' },
       { name: 'Keys', description: 'The account keys: who may do what' },
       { name: 'Leaks', description: 'Credentials that were published' },
+      { name: 'Webhooks', description: 'Where events are sent' },
       { name: 'Sessions', description: 'Who is signed in to the console' },
       { name: 'Overview', description: 'The account at a glance, and who is asking' },
       { name: 'History', description: 'Who did what' },

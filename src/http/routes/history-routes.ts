@@ -1,9 +1,10 @@
 // The history of one token, or of the whole account.
 import { Type } from 'typebox'
 import { reasonOf } from '../../tokens/errors.ts'
+import { ACTIONS } from '../../tokens/model/actions.ts'
 import type { Caller } from '../../tokens/model/permissions.ts'
 import { NOT_A_TIME } from '../../tokens/model/times.ts'
-import { ACTIONS, EFFECTS, type HistoryQuery, NOT_A_POSITION, readHistoryQuery } from '../../tokens/record/history.ts'
+import { EFFECTS, type HistoryQuery, NOT_A_POSITION, readHistoryQuery } from '../../tokens/record/history.ts'
 import type { Registry } from '../../tokens/registry.ts'
 import { historyToWire, idsIn } from '../../wire/history.ts'
 import type { AccountRoute } from './route.ts'
@@ -72,7 +73,7 @@ export const historyRoutes = { accountHistory, tokenHistory }
 async function historyResult(registry: Registry, caller: Caller, query: HistoryQuery) {
   const page = await registry.listHistory(caller, query)
   const data: schemas.WireHistoryPage = historyToWire(page, await registry.findNames(caller, idsIn(page)), (row) =>
-    registry.positionOf(caller, row),
+    registry.feed.positionOf(caller, row.seq),
   )
   return { message: `Found ${page.total} history entry(s)`, data }
 }

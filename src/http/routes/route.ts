@@ -32,6 +32,7 @@ import {
   STATUSES,
   tooLarge,
 } from '../protocol/failures.ts'
+import type { EventStreams } from './event-streams.ts'
 
 /** What the server is made of. Each file of routes takes what it needs. */
 export interface ServerParts {
@@ -53,6 +54,10 @@ export interface ServerParts {
   readonly trustProxy: readonly string[]
   readonly rateLimits?: RateLimits | undefined
   readonly grantsFiles?: readonly GrantsFile[]
+  /** The event streams that are open. */
+  readonly events?: EventStreams
+  /** Called after every change that a caller has made. */
+  readonly onChange?: () => void
   /** How people sign in to the console without an account key; undefined if they cannot. */
   readonly signIn?: SignIn | undefined
   /** Of leaked credentials. */
@@ -62,7 +67,7 @@ export interface ServerParts {
 export interface RouteInput {
   readonly caller: Caller
   /** Only those in the route's `url` are there. */
-  readonly params: Readonly<Record<'id' | 'subAccountId', string>>
+  readonly params: Readonly<Record<'id' | 'subAccountId' | 'deliveryId', string>>
   readonly query: RawQuery
   readonly body: unknown
   readonly headers: RequestHeaders
@@ -137,7 +142,7 @@ export const DESCRIPTION = 'x-response-description'
 
 export const UNAUTHENTICATED_DESCRIPTION = 'The bearer is missing, malformed, expired, revoked, inactive or unknown'
 
-const UNAUTHENTICATED_CODES: readonly FailureCode[] = [
+export const UNAUTHENTICATED_CODES: readonly FailureCode[] = [
   'token-expired',
   'authentication-required',
   'token-invalid',
@@ -184,7 +189,7 @@ export function withoutRight(rights: readonly Right[]): Reasons {
 export const isWrite = ({ method }: AccountRoute) => method !== 'GET'
 
 /** How a caller of an account is known. */
-const CALLERS = [{ accountKey: [] }, { jwt: [] }, { session: [] }]
+export const CALLERS = [{ accountKey: [] }, { jwt: [] }, { session: [] }]
 
 /** The schema that Fastify serializes by and the API description shows: every response, with examples. */
 export function schemaOf(route: AccountRoute): FastifySchema {

@@ -1,14 +1,15 @@
 // What a change of the store is: the rows that it starts from, and what it comes to. Knows no engine: each has one executor, which
 // locks, loads, has the change planned, writes, records and commits, all in one transaction.
 
-import type { StoredRow, Table } from '../../tokens/model/tables.ts'
+import { Failure } from '../../tokens/errors.ts'
+import type { StoredRow, Table, Value } from '../../tokens/model/tables.ts'
 import type { Account, SubAccount, TokenRecord } from '../../tokens/model/token.ts'
 import type { Plan } from '../../tokens/plan.ts'
 import type { HistoryEvent, Origin } from '../../tokens/record/history.ts'
 import type { Revocation } from '../../tokens/trust/revocations.ts'
 import { type Stamped, stampOf } from '../../tokens/trust/stamp.ts'
-import type { Stamps } from '../../tokens/trust/vault.ts'
-import type { Query } from '../queries.ts'
+import { keyIdOf, type Stamps } from '../../tokens/trust/vault.ts'
+import type { Query, SharedSql } from '../queries.ts'
 
 /** SQLite answers at once. PostgreSQL is asked for everything first, in one batch, and answers later. */
 export type Asked<Found> = Found | Promise<Found>
@@ -42,6 +43,8 @@ export type Write =
   | { readonly kind: 'delete'; readonly table: Table; readonly row: object }
   /** All rows with these fields, or those of them in which another field is at most a number. */
   | { readonly kind: 'prune'; readonly table: Table; readonly where: StoredRow; readonly upTo?: UpTo | undefined }
+  /** A statement about rows that need not be loaded. */
+  | { readonly kind: 'run'; readonly statement: SharedSql; readonly values: readonly Value[] }
 
 export interface UpTo {
   readonly field: string
@@ -101,6 +104,7 @@ export function updateRow(table: Table, before: object, after: object): Write {
 }
 
 export const removeRow = (table: Table, row: object): Write => ({ kind: 'delete', table, row })
+export const run = (statement: SharedSql, ...values: readonly Value[]): Write => ({ kind: 'run', statement, values })
 export const prune = (table: Table, where: StoredRow, upTo?: UpTo): Write => ({ kind: 'prune', table, where, upTo })
 
 export function planned(writes: readonly Write[], events: readonly HistoryEvent[]): Planned<void> {
@@ -130,4 +134,9 @@ export function changed<Answer>(table: Table, plan: UpdatePlan, answer: Answer):
     revocations: [revocation, reenabling].filter((each) => each !== undefined),
     takesAccess: revocation !== undefined,
   }
+}
+
+/** `sealingKey` is what `Find` answers. */
+export function requireSealedWith(sealingKey: string | undefined, sealed: Uint8Array): void {
+  if (sealingKey !== undefined && keyIdOf(sealed) !== sealingKey) throw new Failure('master-key-superseded')
 }

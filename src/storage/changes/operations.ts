@@ -26,7 +26,6 @@ import type { TokenRow } from '../../tokens/ports.ts'
 import type { Origin } from '../../tokens/record/history.ts'
 import { replayedChange, type TokenRevocation } from '../../tokens/trust/revocations.ts'
 import { restamp } from '../../tokens/trust/stamp.ts'
-import { keyIdOf } from '../../tokens/trust/vault.ts'
 import { asListed } from '../columns.ts'
 import * as queries from '../queries.ts'
 import {
@@ -39,10 +38,13 @@ import {
   planned,
   prune,
   removeRow,
+  requireSealedWith,
   unchanged,
   updateRow,
   type Write,
 } from './change.ts'
+
+export * from './webhook-operations.ts'
 
 export const insertAccount = (account: Account, origin: Origin) =>
   creation(ACCOUNTS, [account], [plans.accountCreated(account)], origin)
@@ -238,8 +240,4 @@ function tokenWrites({ before, after, isDeleted, retired, endRetiredUpTo }: plan
   }
   if (retired !== undefined) writes.push({ kind: 'insert', table: RETIRED_CREDENTIALS, rows: [retired] })
   return writes
-}
-
-function requireSealedWith(sealingKey: string | undefined, sealed: Uint8Array): void {
-  if (sealingKey !== undefined && keyIdOf(sealed) !== sealingKey) throw new Failure('master-key-superseded')
 }

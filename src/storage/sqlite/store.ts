@@ -28,8 +28,9 @@ import { type EndedThread, RestartingThread } from './threads/restarting-thread.
 type Rest<Operation> = Operation extends (target: never, ...args: infer Args) => unknown ? Args : never
 type Result<Operation> = Operation extends (...args: never[]) => infer Value ? Awaited<Value> : never
 
+/** Their first argument is an account. */
 type LongQuery =
-  | ('listKeys' | 'listSubAccounts' | 'listHistory' | 'readOverview' | 'findNames')
+  | ('listKeys' | 'listSubAccounts' | 'listHistory' | 'readFeed' | 'readOverview' | 'findNames' | 'listDeliveries')
   | ('listImportedOf' | 'listFormerImportedOf')
 
 /** Skipping an index entry takes some 50 ns; a list that skips more runs on a reader thread. */
@@ -199,7 +200,16 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   readonly #probe = this.#write('probe')
   changeMasterKey = this.#write('changeMasterKey')
   resealTokens = this.#write('resealTokens')
+  resealWebhooks = this.#write('resealWebhooks')
   retireMasterKey = this.#write('retireMasterKey')
+  insertWebhook = this.#change('insertWebhook')
+  changeWebhook = this.#change('changeWebhook')
+  settleDelivery = this.#change('settleDelivery')
+  passEvents = this.#write('passEvents')
+  claim = this.#write('claim')
+  renewClaims = this.#write('renewClaims')
+  releaseClaims = this.#write('releaseClaims')
+  announceExpiry = this.#change('announceExpiry')
 
   findAccount = this.#identity((id) => reads.findAccount(this.#db, id))
   findKey = this.#identity((presented) => this.#memory.findKey(presented))
@@ -218,14 +228,21 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   findNews = this.#query('findNews')
   findMark = this.#query('findMark')
   listVerifiers = this.#query('listVerifiers')
+  readHeads = this.#query('readHeads')
+  listWebhooks = this.#query('listWebhooks')
+  findWebhook = this.#query('findWebhook')
+  findDelivering = this.#query('findDelivering')
+  findDue = this.#query('findDue')
   readVault = this.#query('readVault')
   listRetiredMasterKeys = this.#query('listRetiredMasterKeys')
 
   listKeys = this.#longQuery('listKeys')
   listSubAccounts = this.#longQuery('listSubAccounts')
   listHistory = this.#longQuery('listHistory')
+  readFeed = this.#longQuery('readFeed')
   readOverview = this.#longQuery('readOverview')
   findNames = this.#longQuery('findNames')
+  listDeliveries = this.#longQuery('listDeliveries')
 
   countTokens = this.#upkeep('countTokens')
   listImported = this.#upkeep('listImported')
@@ -233,6 +250,9 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   listFormerImported = this.#upkeep('listFormerImported')
   listFormerImportedOf = this.#longQuery('listFormerImportedOf')
   countExpiring = this.#upkeep('countExpiring')
+  findUnannounced = this.#upkeep('findUnannounced')
+  readBehind = this.#upkeep('readBehind')
+  readLagging = this.#upkeep('readLagging')
   readRows = this.#upkeep('readRows')
   readonly #readChainHeads = this.#upkeep('readChainHeads')
   readonly #readChainPart = this.#upkeep('readChainPart')

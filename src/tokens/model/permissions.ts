@@ -47,13 +47,14 @@ export const RIGHTS = {
   read: 'read tokens and sub-accounts',
   change: 'change tokens and sub-accounts',
   manageKeys: 'manage account keys',
+  manageWebhooks: 'manage webhooks',
   reveal: 'see credentials',
   createSubAccounts: 'create sub-accounts',
 } as const
 export type Right = keyof typeof RIGHTS
 
 const RIGHTS_OF: Readonly<Record<Role, readonly Right[]>> = {
-  owner: ['introspect', 'read', 'change', 'manageKeys'],
+  owner: ['introspect', 'read', 'change', 'manageKeys', 'manageWebhooks'],
   manager: ['introspect', 'read', 'change'],
   viewer: ['introspect', 'read'],
   verifier: ['introspect'],
@@ -66,6 +67,8 @@ export function requireRight(permissions: Permissions, right: Right): void {
 function hasRight({ role, reveal, subAccounts }: Permissions, right: Right): boolean {
   if (right === 'reveal') return reveal
   if (right === 'createSubAccounts') return subAccounts === null
+  // A webhook gets what happens in the whole account.
+  if (right === 'manageWebhooks' && subAccounts !== null) return false
   return RIGHTS_OF[role].includes(right)
 }
 

@@ -54,8 +54,10 @@ const table = <const Columns extends Fields, const Definition extends Table<keyo
 const text: Field<string> = { type: 'text' }
 const optionalText: Field<string | null> = { type: 'text' }
 const number: Field<number> = { type: 'number' }
-const optionalTime: Field<Timestamp | null> = { type: 'number' }
+const optionalNumber: Field<number | null> = { type: 'number' }
+const optionalTime: Field<Timestamp | null> = optionalNumber
 const bytes: Field<Uint8Array> = { type: 'bytes' }
+const optionalBytes: Field<Uint8Array | null> = { type: 'bytes' }
 const json: Field<string> = { type: 'text', isJson: true }
 const optionalJson: Field<string | null> = { type: 'text', isJson: true }
 
@@ -266,6 +268,54 @@ export const IDEMPOTENCY_KEYS = table({
   },
 })
 
+/** Receivers of events; see webhook.ts. The stamp keeps events from being sent to an address that no caller has set. */
+export const WEBHOOKS = table({
+  name: 'webhooks',
+  key: ['id'],
+  fields: {
+    id: text,
+    accountId: text,
+    url: text,
+    /** An array of names and patterns; null for all events. */
+    events: optionalJson,
+    ordering: text as Field<'strict' | 'none'>,
+    status: text as Field<Status>,
+    /** Why the service has switched it off. */
+    disabledBecause: optionalText as Field<'gone' | 'failing' | null>,
+    createdAt: number,
+    /** The secret, encrypted, as the former one is, which signs too until `formerUntil`. */
+    sealed: bytes,
+    formerSealed: optionalBytes,
+    formerUntil: optionalTime,
+    /** The last row of the history that is dealt with: delivered, skipped, put aside, or not for this webhook. */
+    position: number,
+    lastSuccessAt: optionalTime,
+  },
+  stamp: { kind: 'webhook', fields: ['id', 'accountId', 'url', 'events', 'ordering', 'status'] },
+})
+
+/** What is known of the deliveries of the last events, and of all that wait for another attempt. */
+export const WEBHOOK_DELIVERIES = table({
+  name: 'webhookDeliveries',
+  key: ['webhookId', 'seq'],
+  fields: {
+    webhookId: text,
+    /** Of the row of the history. */
+    seq: number,
+    event: text,
+    /** Of the last attempt. */
+    at: number,
+    attempts: number,
+    status: text as Field<'waiting' | 'delivered' | 'skipped'>,
+    responseStatus: optionalNumber,
+    error: optionalText,
+    /** Of the first attempt that failed, while it waits. */
+    firstAt: optionalTime,
+    /** Of the next attempt, while it waits. */
+    nextAt: optionalTime,
+  },
+})
+
 /** In an order in which every row comes after the rows that it refers to. Counts and search indexes are made from these. */
 export const STORED: readonly Table[] = [
   VAULT,
@@ -281,6 +331,8 @@ export const STORED: readonly Table[] = [
   table({ name: 'lastUsed', key: ['tokenId'], fields: { tokenId: text, at: number } }),
   LIMITS,
   IDEMPOTENCY_KEYS,
+  WEBHOOKS,
+  WEBHOOK_DELIVERIES,
   HISTORY,
   HISTORY_HEADS,
 ]

@@ -38,6 +38,14 @@ export type VerifiedToken = Pick<
   'id' | 'accountId' | 'subAccountId' | 'status' | 'createdAt' | 'expiresAt' | 'version'
 >
 
+/** A token that ends soon, by its expiry or by the lifetime that its sub-account's policy allows. */
+export interface ExpiringToken {
+  readonly accountId: string
+  readonly id: string
+  readonly name: string
+  readonly endsAt: Timestamp
+}
+
 /** What else is known of a token, apart from its row. */
 export interface TokenActivity {
   readonly lastUsedAt: Timestamp | null
@@ -69,7 +77,7 @@ export const shownInDetails = (token: Shown) =>
 
 export interface TokenDetails extends TokenActivity, EffectiveState, Shown {}
 
-type IdPrefix = 'acc' | 'sub' | 'tok' | 'key' | 'ses' | 'vfr'
+type IdPrefix = 'acc' | 'sub' | 'tok' | 'key' | 'ses' | 'vfr' | 'whk'
 
 /**
  * An id begins with its time of creation, so that sorting ids sorts by (createdAt, id): lists rely on it.

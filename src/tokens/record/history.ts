@@ -1,5 +1,6 @@
 // The history of changes, in rows chained per account: a row altered, removed or inserted breaks the chain.
 import { Failure } from '../errors.ts'
+import { ACTIONS, type Action } from '../model/actions.ts'
 import { type Json, readStoredJson, shownJson } from '../model/fields.ts'
 import { type PageRequest, type RawQuery, readOnce, readPageRequest, readTimeParameter } from '../model/page.ts'
 import type { Authority } from '../model/permissions.ts'
@@ -8,27 +9,6 @@ import type { Timestamp } from '../model/token.ts'
 import type { Stamped } from '../trust/stamp.ts'
 import type { Stamps } from '../trust/vault.ts'
 import { isObject } from '../verify/is-object.ts'
-
-export const ACTIONS = [
-  'account.create',
-  'account.rename',
-  'account.update',
-  'key.create',
-  'key.revoke',
-  'session.sign-in',
-  'session.choose',
-  'session.sign-out',
-  'session.revoke',
-  'sub-account.create',
-  'sub-account.update',
-  'token.create',
-  'token.update',
-  'token.rotate',
-  'token.reveal',
-  'token.erase',
-  'token.delete',
-] as const
-export type Action = (typeof ACTIONS)[number]
 
 /** A request with an idempotency key, as it is stored. Only idempotency.ts reads what is in `requestDigest`. */
 export type KeptRequest = RecordOf<typeof IDEMPOTENCY_KEYS>
@@ -155,6 +135,14 @@ export type HistoryQuery = PageRequest &
     readonly afterSeq?: number
     readonly beforeSeq?: number
   }
+
+/** Which rows a reader of the history as a feed gets. */
+export interface FeedFilter {
+  /** Only what was done to these and their tokens; null for everything. */
+  readonly subAccounts: readonly string[] | null
+  /** Only these; null for all. */
+  readonly actions: readonly Action[] | null
+}
 
 /** `cursor` has the position of an entry as the caller knows it. */
 export type HistoryRequest = PageRequest & HistoryFilter & { readonly cursor?: Cursor | undefined }

@@ -188,6 +188,10 @@ export function credentialContext({ id, subAccountId, accountId }: TokenIds): st
   return `credential of ${id} in ${subAccountId} of ${accountId}`
 }
 
+export function webhookContext({ id, accountId }: Omit<TokenIds, 'subAccountId'>): string {
+  return `secret of ${id} of ${accountId}`
+}
+
 /** The associated data of a stored credential depends on its format, which is authenticated too. */
 export function contextOf(token: TokenIds & { readonly sealed: Uint8Array }): string {
   return token.sealed[0] === FORMER_FORMAT

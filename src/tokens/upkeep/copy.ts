@@ -2,7 +2,7 @@
 // with stamps and sealed credentials unchanged.
 import { createHash, type Hash } from 'node:crypto'
 import { OperatorError } from '../errors.ts'
-import { STORED, type StoredRow, storedFields, type Table, TOKENS, VAULT } from '../model/tables.ts'
+import { STORED, type StoredRow, storedFields, type Table, VAULT } from '../model/tables.ts'
 import { keyIdOf } from '../trust/vault.ts'
 
 /** A store that nobody else can change while it is open here. */
@@ -74,7 +74,7 @@ async function copyRows(source: LockedStore, target: CopyTarget, advance: (by: n
     advance(there)
     alreadyThere += there
     for await (const part of partsOf(source, table, await target.findLast(table))) {
-      if (table === TOKENS) requireSealed(part, vault)
+      if ('sealed' in table.fields) requireSealed(part, vault)
       await target.writeRows(table, part)
       advance(part.length)
     }
@@ -83,8 +83,11 @@ async function copyRows(source: LockedStore, target: CopyTarget, advance: (by: n
 }
 
 /** After a restore of a backup from before a rotation of the master key, a credential may be sealed with the later key. */
-function requireSealed(tokens: readonly StoredRow[], vault: StoredRow | undefined): void {
-  if (tokens.every(({ sealed }) => keyIdOf(sealed as Uint8Array) === vault?.keyId)) return
+function requireSealed(rows: readonly StoredRow[], vault: StoredRow | undefined): void {
+  const values = rows
+    .flatMap(({ sealed, formerSealed }) => [sealed, formerSealed])
+    .filter((each) => each instanceof Uint8Array)
+  if (values.every((sealed) => keyIdOf(sealed) === vault?.keyId)) return
   throw new OperatorError(
     'A credential is sealed with another master key than the store. Run `latchkey master-key rotate` with both keys, or rotate ' +
       'the tokens that `latchkey doctor` names, then run the same `latchkey copy` again.',

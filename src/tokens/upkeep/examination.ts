@@ -8,14 +8,17 @@ import {
   type Table,
   TOKENS,
   type Value,
+  WEBHOOKS,
 } from '../model/tables.ts'
 import type { Status, TokenRecord } from '../model/token.ts'
+import type { StoredWebhook } from '../model/webhook.ts'
 import type { AccountStore, CountStore, Parts, ReportStore, RowStore, SubAccountStore, TokenStore } from '../ports.ts'
 import type { ChainLink } from '../record/history.ts'
 import { NOT_STORED } from '../trust/credential.ts'
 import { KeyNotGiven } from '../trust/key-ring.ts'
 import { isGenuine, type Stamped, type Tampered } from '../trust/stamp.ts'
 import { keyIdOf } from '../trust/vault.ts'
+import { openSecrets } from '../webhooks.ts'
 import { type OnPhase, partsOf } from './copy.ts'
 
 interface RowProblem extends Tampered {
@@ -62,13 +65,30 @@ function examineRow(table: Table, row: StoredRow, parts: ExaminedParts): RowProb
   const id = String(table === RETIRED_CREDENTIALS ? row.tokenId : row.id)
   const kind = table.stamp?.kind as Tampered['kind']
   if (!isGenuine(table, row as Stamped<StoredRow>, parts.stamps)) {
-    const advice = table === SUB_ACCOUNTS ? ' until you PATCH its status and policy, both in one request' : ''
-    return { kind, id, problem: `does not match its stamp: changed outside Latchkey; it authenticates nobody${advice}` }
+    return { kind, id, problem: `does not match its stamp: changed outside Latchkey; ${consequenceOf(table)}` }
   }
   const unreadable = Object.keys(table.fields).find((name) => table.fields[name]?.isJson && !isJson(row[name] ?? null))
   if (unreadable !== undefined)
     return { kind, id, problem: `has ${unreadable} that are no JSON: changed outside Latchkey` }
+  if (table === WEBHOOKS) return examineSecrets(row as unknown as StoredWebhook, parts)
   return table === TOKENS ? examineCredential(row as unknown as TokenRecord, parts) : undefined
+}
+
+function consequenceOf(table: Table): string {
+  if (table === WEBHOOKS) return 'nothing is sent to it: delete it, and create it again'
+  const advice = table === SUB_ACCOUNTS ? ' until you PATCH its status and policy, both in one request' : ''
+  return `it authenticates nobody${advice}`
+}
+
+/** As they sign at any time: the former one too. */
+function examineSecrets(webhook: StoredWebhook, parts: ExaminedParts): RowProblem | undefined {
+  try {
+    openSecrets(webhook, 0, parts)
+    return undefined
+  } catch {
+    const problem = 'has a secret that cannot be decrypted: nothing is sent to it; delete it, and create it again'
+    return { kind: 'webhook', id: webhook.id, problem }
+  }
 }
 
 const isJson = (value: Value) => value === null || readStoredJson(String(value)) !== undefined

@@ -1,11 +1,19 @@
 // Rotates the master key while servers use the store. An interrupted run is continued by the next one; the old key is retired
 // last, when nothing is sealed with it.
 import { nameSome, OperatorError } from '../errors.ts'
-import { type StoredRow, TOKENS } from '../model/tables.ts'
+import { type StoredRow, type Table, TOKENS, WEBHOOKS } from '../model/tables.ts'
 import type { TokenRecord } from '../model/token.ts'
+import type { StoredWebhook } from '../model/webhook.ts'
 import type { CountStore, MasterKeyStore, Parts, Resealed, RowStore } from '../ports.ts'
 import { type KeyRing, sealingKeyOf, type VaultStore } from '../trust/key-ring.ts'
-import { credentialContext, keyIdOf, type MasterKey, STORE_SECRET_CONTEXT } from '../trust/vault.ts'
+import {
+  contextOf,
+  credentialContext,
+  keyIdOf,
+  type MasterKey,
+  STORE_SECRET_CONTEXT,
+  webhookContext,
+} from '../trust/vault.ts'
 import { type OnPhase, partsOf } from './copy.ts'
 
 /** The key file, if Latchkey manages it. Each change is on disk when the method returns. */
@@ -122,27 +130,61 @@ async function resealOnce(parts: RotationParts, key: MasterKey, advance: (by: nu
   const { store, keys, gently = (work) => work() } = parts
   const unreadable: string[] = []
   let [left, done] = [0, 0]
-  for await (const part of partsOf(store, TOKENS, undefined, PART)) {
-    const others = part.filter(({ sealed }) => keyIdOf(sealed as Uint8Array) !== key.id)
-    const resealed: Resealed[] = []
-    for (const row of others) {
-      const change = reseal(row, keys, key)
-      if (change === undefined) unreadable.push(String(row.id))
-      else resealed.push(change)
+  for (const { table, sealedIn, write } of SEALED) {
+    for await (const part of partsOf(store, table, undefined, PART)) {
+      const others = part.flatMap(sealedIn).filter(({ sealed }) => keyIdOf(sealed) !== key.id)
+      const resealed = others.flatMap((each) => reseal(each, keys, key) ?? [])
+      const failed = others.filter(({ sealed }) => !resealed.some(({ before }) => before === sealed))
+      unreadable.push(...failed.map(({ id }) => id))
+      if (resealed.length > 0) done += await gently(() => write(store, resealed))
+      left += others.length
+      if (table === TOKENS) advance(part.length)
     }
-    if (resealed.length > 0) done += await gently(() => store.resealTokens(resealed))
-    left += others.length
-    advance(part.length)
   }
   if (unreadable.length > 0) throw unreadableError(unreadable)
   return { left, done }
 }
 
-function reseal(row: StoredRow, keys: KeyRing, key: MasterKey): Resealed | undefined {
-  const token = row as unknown as TokenRecord
+/** A credential or a secret. It opens in `context`, and is to be sealed for `newContext`. */
+interface Sealed {
+  readonly id: string
+  readonly sealed: Uint8Array
+  readonly context: string
+  readonly newContext: string
+}
+
+interface SealedTable {
+  readonly table: Table
+  readonly sealedIn: (row: StoredRow) => readonly Sealed[]
+  readonly write: (store: RotationParts['store'], resealed: readonly Resealed[]) => Promise<number>
+}
+
+const SEALED: readonly SealedTable[] = [
+  {
+    table: TOKENS,
+    sealedIn: (row) => {
+      const token = row as unknown as TokenRecord
+      return [{ id: token.id, sealed: token.sealed, context: contextOf(token), newContext: credentialContext(token) }]
+    },
+    write: (store, resealed) => store.resealTokens(resealed),
+  },
+  {
+    table: WEBHOOKS,
+    sealedIn: (row) => {
+      const webhook = row as unknown as StoredWebhook
+      const { id, sealed, formerSealed } = webhook
+      const context = webhookContext(webhook)
+      return [sealed, formerSealed].flatMap((each) =>
+        each === null ? [] : { id, sealed: each, context, newContext: context },
+      )
+    },
+    write: (store, resealed) => store.resealWebhooks(resealed),
+  },
+]
+
+function reseal({ id, sealed, context, newContext }: Sealed, keys: KeyRing, key: MasterKey): Resealed | undefined {
   try {
-    const after = key.seal(keys.openCredential(token), credentialContext(token))
-    return { id: token.id, before: token.sealed, after }
+    return { id, before: sealed, after: key.seal(keys.open(sealed, context), newContext) }
   } catch {
     return undefined
   }
@@ -151,6 +193,7 @@ function reseal(row: StoredRow, keys: KeyRing, key: MasterKey): Resealed | undef
 function unreadableError(ids: readonly string[]): OperatorError {
   return new OperatorError(
     `${ids.length} credential(s) do not open with the key that they name: ${nameSome(ids)}. All others are sealed with the new ` +
-      'key; the old one is kept. Give these tokens new credentials (latchkey token rotate ID), then run this command again.',
+      'key; the old one is kept. Give these tokens new credentials (latchkey token rotate ID), delete these webhooks, then run ' +
+      'this command again.',
   )
 }

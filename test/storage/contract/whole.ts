@@ -147,6 +147,7 @@ export function describeWhole(open: OpenEmptyStore): void {
         lastUsedAt: null,
       }
       const session = estate.sessionRecord(account)
+      const webhook = estate.webhookRecord(account)
       const overview = { expiredBefore: 1, expiringBefore: 2, weeks: [1, 2], largest: 1 }
       // A method that is added to the store has to be added here.
       const attempts: Record<Exclude<keyof Store, NotAsked>, () => unknown> = {
@@ -192,6 +193,8 @@ export function describeWhole(open: OpenEmptyStore): void {
         findLimits: () => closed.findLimits(['tok_x']),
         saveUses: () => closed.saveUses(new Map([['tok_x', 1]])),
         listHistory: () => closed.listHistory(account.id, FIRST_PAGE),
+        readFeed: () => closed.readFeed(account.id, { after: 0, upTo: 1 }, { subAccounts: null, actions: null }),
+        readHeads: () => closed.readHeads([account.id]),
         readChains: () => Array.fromAsync(closed.readChains()),
         findNews: () => closed.findNews(undefined, ['token.update'], 1),
         findMark: () => closed.findMark(account.id, ['token.update']),
@@ -200,6 +203,24 @@ export function describeWhole(open: OpenEmptyStore): void {
         listVerifiers: () => closed.listVerifiers({}),
         evictVerifier: () => closed.evictVerifier(account.id, 'vfr_x', origin),
         endLease: () => closed.endLease('vfr_x', 1),
+        insertWebhook: () => closed.insertWebhook(webhook, origin),
+        listWebhooks: () => closed.listWebhooks(account.id),
+        findWebhook: () => closed.findWebhook(account.id, 'whk_x'),
+        changeWebhook: () => closed.changeWebhook(account.id, 'whk_x', { kind: 'delete' }, origin),
+        listDeliveries: () => closed.listDeliveries(account.id, 'whk_x', FIRST_PAGE),
+        readBehind: () => closed.readBehind(webhook),
+        readLagging: () => closed.readLagging(1),
+        findDue: () => closed.findDue('', 1, 1, 'nobody'),
+        findDelivering: () => closed.findDelivering('whk_x'),
+        settleDelivery: () =>
+          closed.settleDelivery('whk_x', { seq: 1, event: 'x' }, { kind: 'delivered', responseStatus: 200 }, 1),
+        passEvents: () => closed.passEvents('whk_x', 1),
+        claim: () => closed.claim('x', 'nobody', 1),
+        renewClaims: () => closed.renewClaims('nobody', 1),
+        releaseClaims: () => closed.releaseClaims('nobody'),
+        findUnannounced: () => closed.findUnannounced(1, 2, 1, 1),
+        announceExpiry: () => closed.announceExpiry(account.id, [{ ...token, endsAt: 1 }], { days: 1, ms: 1 }, 1),
+        resealWebhooks: () => closed.resealWebhooks([{ id: 'whk_x', before: sealed, after: sealed }]),
         readVault: () => closed.readVault(),
         listRetiredMasterKeys: () => closed.listRetiredMasterKeys(),
         changeMasterKey: () => closed.changeMasterKey({ from: 'a', to: 'b', sealedSecret: sealed, at: 1 }),

@@ -13,11 +13,18 @@ export const POSTGRES: Dialect = {
   withoutIndex: (column) => column,
   contains: (column, text) => `strpos(${column}, ${text}) > 0`,
   endsWith: (column, four) => `right(${column}, 4) = ${four}`,
+  // The offset keeps PostgreSQL from reading the whole table instead, for a join by hashes.
+  joinEach: (table, conditions) => {
+    const [, alias] = table.split(' ')
+    return `CROSS JOIN LATERAL (SELECT * FROM ${table} WHERE ${conditions} OFFSET 0) AS ${alias} WHERE true`
+  },
   inTime: () => 'true',
   seesOnly: (ids) => `CASE WHEN permissions ~ ${SOME_SUB_ACCOUNTS}
     THEN permissions::jsonb -> 'subAccounts' <@ to_jsonb(${ids}::text[]) END`,
   subAccountOf: (facts) => `split_part(split_part(${facts} COLLATE "C", '"subAccountId":"', 2), '"', 1)`,
   // Names, the status and the suspension are written before them.
   withoutMetadata: (facts) => `split_part(${facts}, '"metadata":', 1)`,
+  now: '(extract(epoch FROM clock_timestamp()) * 1000)::bigint',
+  tokenIdFloor: (time) => `('tok_' || lpad(to_hex(greatest(0, ${time})), 12, '0')) COLLATE "C"`,
   maxLifetime: `substring(policy FROM '"maxLifetimeSeconds":([0-9]{1,12})')::bigint`,
 }

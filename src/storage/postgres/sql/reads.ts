@@ -1,7 +1,7 @@
 // Every question the store answers, pages of tokens aside, as SQL: one statement each, so that an answer comes from one snapshot
 // and one round trip.
 import type { StoredKey, Timestamp, TokenActivity, TokenRecord } from '../../../tokens/model/token.ts'
-import type { NameAsked, StoredLimit, TokenRow } from '../../../tokens/ports.ts'
+import type { Delivering, NameAsked, StoredLimit, TokenRow } from '../../../tokens/ports.ts'
 import type { Stamped } from '../../../tokens/trust/stamp.ts'
 import type { FoundRows } from '../../../tokens/trust/verdict.ts'
 import { CANDIDATE, CHANGED, LIMIT, LISTED, TOKEN } from '../../columns.ts'
@@ -9,6 +9,7 @@ import type { Dialect, Question } from '../../pages.ts'
 import * as pages from '../../pages.ts'
 import type { Query } from '../../queries.ts'
 import * as queries from '../../queries.ts'
+import * as webhooks from '../../webhook-queries.ts'
 import type { Connection } from '../postgres-connection.ts'
 import { POSTGRES } from './dialect.ts'
 
@@ -49,7 +50,12 @@ export const listImported = asked(queries.listImported)
 export const listImportedOf = asked(queries.listImportedOf)
 export const listFormerImported = asked(queries.listFormerImported)
 export const listFormerImportedOf = asked(queries.listFormerImportedOf)
-export const countExpiring = asked(queries.countExpiring)
+export const listWebhooks = asked(webhooks.listWebhooks)
+export const findWebhook = asked(webhooks.findWebhook)
+const findWebhookById = asked(webhooks.findWebhookById)
+const listWaiting = asked(webhooks.listWaiting)
+const countDisabled = asked(webhooks.countDisabled)
+const listLagging = asked(webhooks.listLagging)
 export const readChainPart = asked(queries.readChainPart)
 export const readChainHeads = asked(queries.readChainHeads)
 export const readVault = asked(queries.readVault)
@@ -67,6 +73,13 @@ export const listKeys = built(pages.listKeys)
 export const listVerifiers = built(pages.listVerifiers)
 export const listSubAccounts = built(pages.listSubAccounts)
 export const listHistory = built(pages.listHistory)
+export const countExpiring = built(pages.countExpiring)
+export const findUnannounced = built(pages.findUnannounced)
+export const listDeliveries = built(webhooks.listDeliveries)
+export const readBehind = built(webhooks.readBehind)
+export const findDue = built(webhooks.findDue)
+export const readFeed = built(pages.readFeed)
+export const readHeads = built(pages.readHeads)
 export const readOverview = built(pages.readOverview)
 export const readRows = built(pages.readRows)
 
@@ -172,6 +185,16 @@ export async function findActivity(
     ...[tokenIds, at],
   )
   return new Map(found.map(({ id, ...activity }) => [id, activity]))
+}
+
+export async function findDelivering(db: Connection, id: string): Promise<Delivering | undefined> {
+  const [webhook, waiting] = await Promise.all([findWebhookById(db, id), listWaiting(db, id)])
+  return webhook && { webhook, waiting }
+}
+
+export async function readLagging(db: Connection, limit: number) {
+  const [disabled, lagging] = await Promise.all([countDisabled(db), listLagging(db, limit)])
+  return { disabled, lagging }
 }
 
 export async function findLimits(db: Connection, subjects: readonly string[]): Promise<readonly StoredLimit[]> {

@@ -31,23 +31,25 @@ export function finders(db: Connection): Find {
 
 /** The statements are sent together, and run in this order. */
 export function write(db: Connection, asked: Write): Promise<unknown>[] {
-  const { table } = asked
   switch (asked.kind) {
     case 'insert': {
+      const { table } = asked
       const inserting = insertRows(db, table, asked.rows)
       return table === TOKENS ? [inserting, requireUnretired(db, asked.rows as readonly TokenRecord[])] : [inserting]
     }
     case 'update': {
-      const { before, after } = asked
+      const { table, before, after } = asked
       const fields = changedColumns(table, before, after)
       if (Object.keys(fields).length === 0) return []
       const updating = run(db, updateOf('$', tableOf(table), fields, keyOf(table, before)))
       return table === TOKENS && 'name' in fields ? [updating, renameInSearch(db, after as TokenRecord)] : [updating]
     }
     case 'delete':
-      return [run(db, deletionOf('$', table, keyOf(table, asked.row)))]
+      return [run(db, deletionOf('$', asked.table, keyOf(asked.table, asked.row)))]
     case 'prune':
-      return [run(db, deletionOf('$', table, asked.where, asked.upTo))]
+      return [run(db, deletionOf('$', asked.table, asked.where, asked.upTo))]
+    case 'run':
+      return [run(db, { sql: asked.statement.postgresSql, values: asked.values })]
   }
 }
 

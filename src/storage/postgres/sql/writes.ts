@@ -8,6 +8,7 @@ import { PRECISION_MS } from '../../../tokens/record/uses.ts'
 import type { Transaction } from './history.ts'
 
 export { endLease, evictVerifier, insertVerifier, renewVerifiers } from './verifiers.ts'
+export * from './webhook-writes.ts'
 
 /** The lock that migration 003 makes everyone share who seals: the letters "latchsea". */
 const SEALING_LOCK = '7809651199140128097'

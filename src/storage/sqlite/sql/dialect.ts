@@ -16,11 +16,14 @@ export const SQLITE: Dialect = {
   withoutIndex: (column) => `+${column}`,
   contains: (column, text) => `instr(${column}, ${text}) > 0`,
   endsWith: (column, four) => `substr(${column}, -4) = ${four}`,
+  joinEach: (table, conditions) => `CROSS JOIN ${table} WHERE ${conditions}`,
   inTime,
   seesOnly: (ids) => `CASE WHEN json_valid(permissions)
     THEN json_type(permissions, '$.subAccounts') = 'array' AND NOT EXISTS
       (SELECT 1 FROM json_each(permissions, '$.subAccounts') WHERE value NOT IN ${elements(ids)}) END`,
   subAccountOf: (facts) => `CASE WHEN json_valid(${facts}) THEN ${facts} ->> '$.subAccountId' END`,
   withoutMetadata: (facts) => `CASE WHEN json_valid(${facts}) THEN json_remove(${facts}, '$.metadata') ELSE '' END`,
+  now: `CAST(unixepoch('subsec') * 1000 AS INTEGER)`,
+  tokenIdFloor: (time) => `printf('tok_%012x', max(0, ${time}))`,
   maxLifetime: `CASE WHEN json_valid(policy) THEN policy ->> '$.maxLifetimeSeconds' END`,
 }

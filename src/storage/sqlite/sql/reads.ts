@@ -1,13 +1,14 @@
 // Every question the store answers, pages of tokens aside, as SQL. Short ones run on the event loop, the others on a reader
 // thread.
 import type { ListedToken, SubAccount, TokenActivity, TokenRecord } from '../../../tokens/model/token.ts'
-import type { NameAsked, StoredLimit, TokenRow } from '../../../tokens/ports.ts'
+import type { Delivering, NameAsked, StoredLimit, TokenRow } from '../../../tokens/ports.ts'
 import type { FoundRows } from '../../../tokens/trust/verdict.ts'
 import { CANDIDATE, LIMIT, LISTED, LISTED_TOKEN, OWNER, TOKEN } from '../../columns.ts'
 import type { Dialect, Question } from '../../pages.ts'
 import * as pages from '../../pages.ts'
 import type { Query } from '../../queries.ts'
 import * as queries from '../../queries.ts'
+import * as webhooks from '../../webhook-queries.ts'
 import type { Connection } from '../sqlite-connection.ts'
 import { SQLITE, toInput } from './dialect.ts'
 
@@ -40,7 +41,12 @@ export const listImported = asked(queries.listImported)
 export const listImportedOf = asked(queries.listImportedOf)
 export const listFormerImported = asked(queries.listFormerImported)
 export const listFormerImportedOf = asked(queries.listFormerImportedOf)
-export const countExpiring = asked(queries.countExpiring)
+export const listWebhooks = asked(webhooks.listWebhooks)
+export const findWebhook = asked(webhooks.findWebhook)
+const findWebhookById = asked(webhooks.findWebhookById)
+const listWaiting = asked(webhooks.listWaiting)
+const countDisabled = asked(webhooks.countDisabled)
+const listLagging = asked(webhooks.listLagging)
 export const readChainPart = asked(queries.readChainPart)
 export const readChainHeads = asked(queries.readChainHeads)
 export const readVault = asked(queries.readVault)
@@ -58,6 +64,13 @@ export const listKeys = built(pages.listKeys)
 export const listVerifiers = built(pages.listVerifiers)
 export const listSubAccounts = built(pages.listSubAccounts)
 export const listHistory = built(pages.listHistory)
+export const countExpiring = built(pages.countExpiring)
+export const findUnannounced = built(pages.findUnannounced)
+export const listDeliveries = built(webhooks.listDeliveries)
+export const readBehind = built(webhooks.readBehind)
+export const findDue = built(webhooks.findDue)
+export const readFeed = built(pages.readFeed)
+export const readHeads = built(pages.readHeads)
 export const readOverview = built(pages.readOverview)
 export const readRows = built(pages.readRows)
 
@@ -154,6 +167,15 @@ export function findActivity(db: Connection, tokenIds: readonly string[], at: nu
     if (lastUsedAt !== null || formerCredentialUntil !== null) found.set(id, { lastUsedAt, formerCredentialUntil })
   }
   return found
+}
+
+export function findDelivering(db: Connection, id: string): Delivering | undefined {
+  const webhook = findWebhookById(db, id)
+  return webhook && { webhook, waiting: listWaiting(db, id) }
+}
+
+export function readLagging(db: Connection, limit: number) {
+  return { disabled: countDisabled(db), lagging: listLagging(db, limit) }
 }
 
 export function findLimits(db: Connection, subjects: readonly string[]): StoredLimit[] {

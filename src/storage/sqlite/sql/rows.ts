@@ -43,23 +43,22 @@ export function finders(db: Connection): Find {
 
 export function write(transaction: Transaction, asked: Write): void {
   const { db } = transaction
-  const { table } = asked
   switch (asked.kind) {
     case 'insert':
-      insert(transaction, table, asked.rows)
+      insert(transaction, asked.table, asked.rows)
       break
-    case 'update': {
-      const { before, after } = asked
-      if (table === TOKENS) updateToken(transaction, before as Numbered, after as TokenRecord)
-      else set(db, tableOf(table), changedColumns(table, before, after), keyOf(table, before))
+    case 'update':
+      update(transaction, asked.table, asked.before, asked.after)
       break
-    }
     case 'delete':
-      if (table === TOKENS) deleteToken(transaction, asked.row as Numbered)
-      else run(db, deletionOf('?', table, keyOf(table, asked.row)))
+      if (asked.table === TOKENS) deleteToken(transaction, asked.row as Numbered)
+      else run(db, deletionOf('?', asked.table, keyOf(asked.table, asked.row)))
       break
     case 'prune':
-      run(db, deletionOf('?', table, asked.where, asked.upTo))
+      run(db, deletionOf('?', asked.table, asked.where, asked.upTo))
+      break
+    case 'run':
+      run(db, { sql: asked.statement.sql, values: asked.values })
   }
 }
 
@@ -79,6 +78,11 @@ function requireUnretired(db: Connection, tokens: readonly TokenRecord[]): void 
     const retired = db.tuple('SELECT 1 FROM retired_credentials WHERE digest = ?', digest)
     if (retired !== undefined) throw new Failure('duplicate-credential')
   }
+}
+
+function update(transaction: Transaction, table: Table, before: object, after: object): void {
+  if (table === TOKENS) updateToken(transaction, before as Numbered, after as TokenRecord)
+  else set(transaction.db, tableOf(table), changedColumns(table, before, after), keyOf(table, before))
 }
 
 function updateToken(transaction: Transaction, before: Numbered, after: TokenRecord): void {

@@ -6,11 +6,11 @@ import { SPENT_MS } from '../../../tokens/model/session.ts'
 import type { Timestamp } from '../../../tokens/model/token.ts'
 import type { MasterKeyChange, Resealed } from '../../../tokens/ports.ts'
 import { PRECISION_MS } from '../../../tokens/record/uses.ts'
-import { keyIdOf } from '../../../tokens/trust/vault.ts'
 import type { Transaction } from '../transaction.ts'
-import { findSealingKey } from './reads.ts'
+import { requireSealing } from './sealing.ts'
 
 export { endLease, evictVerifier, insertVerifier, renewVerifiers } from './verifiers.ts'
+export * from './webhook-writes.ts'
 
 export function spendSignIn({ db }: Transaction, digests: readonly Uint8Array[], at: Timestamp): boolean {
   db.run('DELETE FROM spent_sign_ins WHERE spent_at <= ?', at - SPENT_MS)
@@ -26,8 +26,7 @@ export function changeMasterKey({ db }: Transaction, { from, to, sealedSecret, a
 }
 
 export function resealTokens({ db }: Transaction, resealed: readonly Resealed[]): number {
-  const sealing = findSealingKey(db)
-  if (resealed.some(({ after }) => keyIdOf(after) !== sealing)) throw new Failure('master-key-superseded')
+  requireSealing(db, resealed)
   let changed = 0
   for (const { id, before, after } of resealed) {
     changed += db.run('UPDATE tokens SET sealed = ? WHERE id = ? AND sealed = ?', after, id, before)

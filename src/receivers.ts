@@ -1,0 +1,182 @@
+// Sends events to the receivers of webhooks, signed as Standard Webhooks says. Every address that a name resolves to is checked,
+// and the connection goes to one of those that were checked: another resolution could give others.
+import { createHmac } from 'node:crypto'
+import { lookup as resolveName } from 'node:dns/promises'
+import type { IncomingMessage, RequestOptions } from 'node:http'
+import type { LookupFunction } from 'node:net'
+import type { Outcome } from './tokens/model/delivery.ts'
+import { toTime } from './tokens/model/times.ts'
+import { STEERING_CHARACTERS } from './tokens/model/token.ts'
+import { secretBytes } from './tokens/model/webhook.ts'
+import type { Message, Receivers } from './tokens/ports.ts'
+import { type Block, containsAddress, parseAddress } from './tokens/verify/addresses.ts'
+import { isPublicAddress } from './tokens/verify/public-addresses.ts'
+import { eventToWire } from './wire/history.ts'
+
+const TIMEOUT_MS = 15_000
+const MAX_ANSWER_BYTES = 4_096
+
+interface Resolved {
+  readonly address: string
+  readonly family: number
+}
+
+/** All addresses of a name. */
+export type Resolve = (hostname: string) => Promise<readonly Resolved[]>
+
+export interface ReceiverSettings {
+  /** Addresses that are not public, and allowed nevertheless. */
+  readonly allowed: readonly Block[]
+  readonly version: string
+  readonly resolve?: Resolve
+}
+
+class NotAllowed extends Error {}
+
+const resolveAll: Resolve = (hostname) => resolveName(hostname, { all: true, verbatim: true })
+
+export class HttpReceivers implements Receivers {
+  readonly #allowed: readonly Block[]
+  readonly #resolve: Resolve
+  readonly #agent: string
+
+  constructor({ allowed, version, resolve = resolveAll }: ReceiverSettings) {
+    this.#allowed = allowed
+    this.#resolve = resolve
+    this.#agent = `Latchkey/${version}`
+  }
+
+  async findObstacle(url: string): Promise<string | undefined> {
+    try {
+      await this.#findAddresses(new URL(url))
+      return undefined
+    } catch (error) {
+      return error instanceof NotAllowed ? error.message : undefined
+    }
+  }
+
+  async send(message: Message, signal: AbortSignal): Promise<Outcome> {
+    try {
+      const url = new URL(message.url)
+      const deadline = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
+      const addresses = await withSignal(this.#findAddresses(url), deadline)
+      return await this.#post(url, addresses, message, deadline)
+    } catch (error) {
+      return { kind: 'failed', responseStatus: null, error: explain(error, signal) }
+    }
+  }
+
+  /** Rejects with NotAllowed if any of them is not public: which of them a connection would use, nobody knows. */
+  async #findAddresses({ hostname }: URL): Promise<readonly Resolved[]> {
+    const literal = hostname.replace(/^\[(.*)\]$/, '$1')
+    const isLiteral = parseAddress(literal) !== undefined
+    const family = literal.includes(':') ? 6 : 4
+    const found = isLiteral ? [{ address: literal, family }] : await this.#resolve(hostname)
+    if (found.length === 0) throw new Error('the name has no address')
+    for (const { address } of found) {
+      const parsed = parseAddress(address)
+      const isFine =
+        parsed && (isPublicAddress(parsed) || this.#allowed.some((block) => containsAddress(block, parsed)))
+      if (!isFine)
+        throw new NotAllowed('must not lead to an address that is not public; the operator can allow networks')
+    }
+    return found
+  }
+
+  async #post(url: URL, addresses: readonly Resolved[], message: Message, signal: AbortSignal): Promise<Outcome> {
+    const body = bodyOf(message)
+    const options: RequestOptions = {
+      method: 'POST',
+      // Of its own: no connection is used that another address was checked for.
+      agent: false,
+      signal,
+      lookup: lookupIn(addresses),
+      headers: {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        'user-agent': this.#agent,
+        ...signatureHeaders(message, body),
+      },
+    }
+    const { request } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http')
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
+    const sent = request(url, options, (response) => void readOutcome(response).then(resolve, reject))
+    sent.on('error', reject)
+    sent.end(body)
+    try {
+      return await promise
+    } finally {
+      sent.destroy()
+    }
+  }
+}
+
+/** Answers every question with the addresses that were checked. */
+function lookupIn(addresses: readonly Resolved[]): LookupFunction {
+  const [first] = addresses as [Resolved]
+  return (_hostname, { all }, callback) => {
+    if (all) callback(null, [...addresses])
+    else callback(null, first.address, first.family)
+  }
+}
+
+async function withSignal<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const abort = () => reject(signal.reason)
+  signal.addEventListener('abort', abort)
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
+
+export function bodyOf({ row }: Pick<Message, 'row'>): string {
+  return JSON.stringify({ type: row.action, timestamp: toTime(row.at), data: eventToWire(row, row.seq) })
+}
+
+/** Standard Webhooks: the id, the time of this attempt and the body, signed with each secret. */
+export function signatureHeaders({ id, secrets, at }: Pick<Message, 'id' | 'secrets' | 'at'>, body: string) {
+  const timestamp = Math.floor(at / 1000)
+  const signatures = secrets.map((secret) => {
+    const code = createHmac('sha256', secretBytes(secret)).update(`${id}.${timestamp}.${body}`).digest('base64')
+    return `v1,${code}`
+  })
+  return { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': signatures.join(' ') }
+}
+
+/** Of a success the status is enough. A redirect is a failure: where it leads was not checked. */
+async function readOutcome(response: IncomingMessage): Promise<Outcome> {
+  const { statusCode: status = 0, headers } = response
+  if (status >= 200 && status < 300) return { kind: 'delivered', responseStatus: status }
+  const text = await readText(response)
+  const error = `HTTP ${status}${text === '' ? '' : `: ${text}`}`
+  return { kind: 'failed', responseStatus: status, error, retryAfterMs: retryAfterOf(headers['retry-after']) }
+}
+
+async function readText(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    chunks.push(chunk)
+    bytes += chunk.length
+    if (bytes >= MAX_ANSWER_BYTES) break
+  }
+  const text = Buffer.concat(chunks).subarray(0, MAX_ANSWER_BYTES).toString()
+  return text.replaceAll(new RegExp(STEERING_CHARACTERS, 'gu'), ' ').trim()
+}
+
+/** Seconds, or a date. */
+export function retryAfterOf(header: string | undefined, now = Date.now()): number | undefined {
+  if (header === undefined) return undefined
+  const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now
+  return ms > 0 ? ms : undefined
+}
+
+function explain(error: unknown, signal: AbortSignal): string {
+  if (signal.aborted) return 'interrupted'
+  if (error instanceof NotAllowed) return `the address ${error.message}`
+  const { name, code, message } = error as NodeJS.ErrnoException
+  if (name === 'TimeoutError' || name === 'AbortError') return `no answer within ${TIMEOUT_MS / 1000} seconds`
+  return code === undefined ? message : `${code}: ${message}`
+}

@@ -1,0 +1,204 @@
+// Sends the events of active webhooks, one at a time for each webhook, and by one process at a time: the one that holds its claim.
+// A request is abandoned when the claim may have run out, so that two processes never send to one receiver at the same time.
+import { randomUUID } from 'node:crypto'
+import { AccountFeed } from './account-feed.ts'
+import { nextStep, type Outcome } from './model/delivery.ts'
+import { WEBHOOKS } from './model/tables.ts'
+import { actionsOf, deliveryId, type StoredWebhook } from './model/webhook.ts'
+import type { AccountFeedStore, ClaimStore, Delivering, DeliveryStore, DueWebhook, Parts, Receivers } from './ports.ts'
+import type { HistoryRow } from './record/history.ts'
+import { isGenuine } from './trust/stamp.ts'
+import { openSecrets } from './webhooks.ts'
+
+/** Another process can take over so long after one was killed. Claims are renewed while something is sent. */
+export const CLAIM_MS = 5_000
+export const RENEW_EVERY_MS = 1_000
+/** What is left of a claim when requests are abandoned. */
+const CLAIM_MARGIN_MS = 1_000
+
+const MAX_AT_ONCE = 64
+const MAX_AT_ONCE_OF_ACCOUNT = 8
+/** A webhook with many events then makes room for others. */
+const MAX_TURN_MS = 20_000
+/** After a failure that is not the receiver's. */
+const REST_MS = 30_000
+const LOOKED_AT_ONCE = 500
+/** Events that a webhook does not get are passed in memory first: not every one of them is worth a write. */
+const PASSED_IN_MEMORY = 200
+
+export interface DispatchEvents {
+  readonly onOutcome: (outcome: Outcome) => void
+  readonly onFailed: (webhookId: string, error: unknown) => void
+}
+
+type DispatchPorts = DeliveryStore & ClaimStore & AccountFeedStore
+
+interface Turn {
+  readonly accountId: string
+  readonly abort: AbortController
+  readonly done: Promise<void>
+}
+
+export class Dispatch {
+  readonly holder = randomUUID()
+  readonly #parts: Parts<DispatchPorts>
+  readonly #receivers: Receivers
+  readonly #feed: AccountFeed
+  readonly #events: DispatchEvents
+  readonly #turns = new Map<string, Turn>()
+  /** Webhooks that this process holds: until when, by its own monotonic clock. */
+  readonly #claims = new Map<string, number>()
+  /** Up to where there is nothing for a webhook. */
+  readonly #passed = new Map<string, number>()
+  /** Webhooks that could not be served, such as one that was tampered with. */
+  readonly #restingUntil = new Map<string, number>()
+  #hasWebhooks = false
+  #isStopped = false
+
+  constructor(parts: Parts<DispatchPorts>, receivers: Receivers, events: DispatchEvents) {
+    this.#parts = parts
+    this.#receivers = receivers
+    this.#feed = new AccountFeed(parts)
+    this.#events = events
+  }
+
+  /** Begins what is due, and does not wait for it. */
+  async begin(): Promise<void> {
+    const { store, now } = this.#parts
+    for (let after = ''; !this.#isStopped; ) {
+      const found = await store.findDue(after, LOOKED_AT_ONCE, now(), this.holder)
+      for (const each of found) if (each.due !== null && this.#mayBegin(each)) this.#beginTurn(each)
+      if (after === '') this.#hasWebhooks = found.length > 0
+      if (found.length < LOOKED_AT_ONCE) return
+      after = found.at(-1)?.id ?? ''
+    }
+  }
+
+  /** Whether there was any to send events to, a moment ago. */
+  get hasWebhooks(): boolean {
+    return this.#hasWebhooks
+  }
+
+  #mayBegin({ id, accountId, head, due }: DueWebhook): boolean {
+    if (this.#turns.has(id) || this.#turns.size >= MAX_AT_ONCE || this.#isStopped) return false
+    if (due === 'news' && this.#passed.get(id) === head) return false
+    if (performance.now() < (this.#restingUntil.get(id) ?? 0)) return false
+    this.#restingUntil.delete(id)
+    const ofAccount = this.#turns.values().filter((turn) => turn.accountId === accountId)
+    return [...ofAccount].length < MAX_AT_ONCE_OF_ACCOUNT
+  }
+
+  #beginTurn({ id, accountId, head }: DueWebhook): void {
+    const abort = new AbortController()
+    const done = this.#take(id, head, abort.signal)
+      .catch((error) => {
+        this.#restingUntil.set(id, performance.now() + REST_MS)
+        this.#events.onFailed(id, error)
+      })
+      .finally(() => this.#turns.delete(id))
+    this.#turns.set(id, { accountId, abort, done })
+  }
+
+  async #take(id: string, head: number, signal: AbortSignal): Promise<void> {
+    if (!(await this.#claim(id))) return
+    const end = performance.now() + MAX_TURN_MS
+    let isAsideNext = false
+    while (!signal.aborted && performance.now() < end) {
+      const found = await this.#parts.store.findDelivering(id)
+      if (found === undefined) return
+      const wasAside = await this.#advance(found, head, isAsideNext, signal)
+      if (wasAside === undefined) return
+      isAsideNext = !wasAside
+    }
+  }
+
+  /** Sends one event. Whether it was one that had been put aside; undefined if there is nothing to do. */
+  async #advance(
+    { webhook, waiting }: Delivering,
+    head: number,
+    isAsideNext: boolean,
+    signal: AbortSignal,
+  ): Promise<boolean | undefined> {
+    const { now } = this.#parts
+    const position = Math.max(webhook.position, this.#passed.get(webhook.id) ?? 0)
+    const step = nextStep(webhook, waiting, position < head, now(), isAsideNext)
+    if (step.kind === 'rest') return undefined
+    const isAside = step.kind === 'retry' && step.delivery.seq <= webhook.position
+    const row =
+      step.kind === 'proceed'
+        ? await this.#findNext(webhook, position, head)
+        : await this.#findRow(webhook, step.delivery.seq)
+    if (row === undefined) return undefined
+    await this.#send(webhook, row, signal)
+    return isAside
+  }
+
+  /** The first event after a position that the webhook gets. Notes how far there is none. */
+  async #findNext(webhook: StoredWebhook, position: number, head: number): Promise<HistoryRow | undefined> {
+    const filter = { subAccounts: null, actions: actionsOf(webhook) }
+    for (let after = position; after < head; ) {
+      const { rows, upTo } = await this.#feed.read(webhook.accountId, filter, after, head)
+      if (rows[0] !== undefined) return rows[0]
+      after = upTo
+      this.#passed.set(webhook.id, upTo)
+    }
+    if (head - webhook.position >= PASSED_IN_MEMORY) await this.#parts.store.passEvents(webhook.id, head)
+    return undefined
+  }
+
+  async #findRow({ accountId }: StoredWebhook, seq: number): Promise<HistoryRow | undefined> {
+    const range = { after: seq - 1, upTo: seq }
+    return (await this.#parts.store.readFeed(accountId, range, { subAccounts: null, actions: null }))[0]
+  }
+
+  async #send(webhook: Delivering['webhook'], row: HistoryRow, signal: AbortSignal): Promise<void> {
+    const { store, now, stamps, onTampered } = this.#parts
+    if (!isGenuine(WEBHOOKS, webhook, stamps)) {
+      onTampered({ kind: 'webhook', id: webhook.id })
+      throw new Error('the webhook does not match its stamp')
+    }
+    const secrets = openSecrets(webhook, now(), this.#parts)
+    if (!this.#holds(webhook.id)) return this.#abort(webhook.id)
+    const message = { url: webhook.url, id: deliveryId(webhook.id, row.seq), secrets, row, at: now() }
+    const outcome = await this.#receivers.send(message, signal)
+    // Whether it was received is not known: it is sent again, by who holds the claim then.
+    if (signal.aborted && outcome.kind === 'failed') return
+    this.#events.onOutcome(outcome)
+    await store.settleDelivery(webhook.id, { seq: row.seq, event: row.action }, outcome, now())
+  }
+
+  async #claim(id: string): Promise<boolean> {
+    if (this.#holds(id)) return true
+    const asked = performance.now()
+    const isOurs = await this.#parts.store.claim(id, this.holder, CLAIM_MS)
+    if (isOurs) this.#claims.set(id, asked + CLAIM_MS)
+    else this.#claims.delete(id)
+    return isOurs
+  }
+
+  #holds(id: string): boolean {
+    return performance.now() < (this.#claims.get(id) ?? 0) - CLAIM_MARGIN_MS
+  }
+
+  /** Call every `RENEW_EVERY_MS`. Writes nothing while nothing is sent. */
+  async renew(): Promise<void> {
+    for (const [id, until] of this.#claims) if (until < performance.now()) this.#claims.delete(id)
+    for (const id of this.#turns.keys()) if (this.#claims.has(id) && !this.#holds(id)) this.#abort(id)
+    const sending = [...this.#turns.keys()].filter((id) => this.#claims.has(id))
+    if (sending.length === 0) return
+    const asked = performance.now()
+    await this.#parts.store.renewClaims(this.holder, CLAIM_MS)
+    for (const id of sending) if (this.#holds(id)) this.#claims.set(id, asked + CLAIM_MS)
+  }
+
+  #abort(id: string): void {
+    this.#turns.get(id)?.abort.abort()
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    for (const { abort } of this.#turns.values()) abort.abort()
+    await Promise.all([...this.#turns.values()].map(({ done }) => done))
+    if (this.#claims.size > 0) await this.#parts.store.releaseClaims(this.holder).catch(() => {})
+  }
+}
