@@ -14,6 +14,7 @@ import { writeReport } from './report.ts'
 import { type Answer, ask } from './requests.ts'
 import { drawRequests, type Script } from './script.ts'
 import { Server, stopServers, WORK } from './server.ts'
+import { measureVerifiers } from './verifiers.ts'
 import { buildScripts, type Scripts, WORKLOADS, type Workload, type WorkloadName } from './workloads.ts'
 
 const CREDENTIALS_PER_ACCOUNT = 10_000
@@ -40,6 +41,10 @@ async function main(): Promise<void> {
   if (wants('policies')) {
     say('policies')
     await add('policies', async () => [await policyCost(options, load)])
+  }
+  if (wants('verifiers')) {
+    say('verifiers')
+    await add('verifiers', () => measureVerifiers(options, load))
   }
   if (options.postgresTokens === 0 || !wants('postgres')) return
   say('PostgreSQL')
@@ -146,9 +151,9 @@ async function measureWorkload(
   if (name === 'mix') {
     findings.push({
       what: `memory under the mixed load at ${options.tokens} tokens`,
-      asked: '≤ 330 MiB RSS',
+      asked: '≤ 450 MiB RSS',
       measured: `${Math.round(rss)} MiB`,
-      met: rss <= 330,
+      met: rss <= 450,
       how: 'VmRSS after each round of the mix, the largest. Not of the first start after an installation from sources',
     })
   }

@@ -91,6 +91,10 @@ export class Server {
     truncateSync(this.#log)
   }
 
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
+  }
+
   stop(): Promise<void> {
     return end(this.#child)
   }

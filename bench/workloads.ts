@@ -18,14 +18,14 @@ const reading = { connections: 16, reads: true, growth: 1.25 }
 
 export const WORKLOADS = [
   { ...reading, name: 'verify', title: 'verify, different credentials', wall: 1.8 },
-  { ...reading, name: 'list', title: 'list, first pages', wall: 2.6 },
-  { ...reading, name: 'list-sub', title: 'list by sub-account', wall: 2.6 },
-  { ...reading, name: 'list-status', title: 'list by status', wall: 2.6 },
-  { ...reading, name: 'list-both', title: 'list by both', wall: 2.6 },
+  { ...reading, name: 'list', title: 'list, first pages', wall: 3.6 },
+  { ...reading, name: 'list-sub', title: 'list by sub-account', wall: 3.6 },
+  { ...reading, name: 'list-status', title: 'list by status', wall: 3.6 },
+  { ...reading, name: 'list-both', title: 'list by both', wall: 3.6 },
   { ...reading, name: 'get', title: 'get one', wall: 3 },
   { ...reading, name: 'search', title: 'search, 3 or more characters', wall: 8, growth: 2 },
   { ...reading, name: 'put', title: 'PUT, durable', connections: 64, reads: false, wall: 8 },
-  { ...reading, name: 'mix', title: 'mix 70/20/5/3/2', reads: false, wall: 3.2 },
+  { ...reading, name: 'mix', title: 'mix 70/20/5/3/2', reads: false, wall: 4.5 },
 ] as const
 
 export type Workload = (typeof WORKLOADS)[number]

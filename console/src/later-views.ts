@@ -7,5 +7,14 @@ import { PeopleView } from './people/people-view.tsx'
 import { SubAccountView } from './sub-accounts/sub-account-view.tsx'
 import { SubAccountsView } from './sub-accounts/sub-accounts-view.tsx'
 import { TokenView } from './tokens/token-view.tsx'
+import { VerifiersView } from './verifiers/verifiers-view.tsx'
 
-export const laterViews = { HistoryView, KeysView, PeopleView, SubAccountView, SubAccountsView, TokenView }
+export const laterViews = {
+  HistoryView,
+  KeysView,
+  PeopleView,
+  SubAccountView,
+  SubAccountsView,
+  TokenView,
+  VerifiersView,
+}

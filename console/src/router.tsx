@@ -11,6 +11,7 @@ import { peopleList } from './people/people-search.ts'
 import { parseSearch, stringifySearch } from './search/search-params.ts'
 import { subAccountList } from './sub-accounts/sub-account-search.ts'
 import { readTokenSearch } from './tokens/token-filters.ts'
+import { verifierList } from './verifiers/verifier-search.ts'
 
 const root = createRootRoute({ component: Frame, notFoundComponent: NotFound })
 const overview = createRoute({
@@ -61,7 +62,14 @@ const people = createRoute({
   validateSearch: peopleList.read,
 })
 
-const routeTree = root.addChildren([overview, tokens, token, subAccounts, subAccount, history, keys, people])
+const verifiers = createRoute({
+  getParentRoute: () => root,
+  path: '/verifiers',
+  component: lazyRouteComponent(loadLater, 'VerifiersView'),
+  validateSearch: verifierList.read,
+})
+
+const routeTree = root.addChildren([overview, tokens, token, subAccounts, subAccount, history, keys, people, verifiers])
 
 /** Called once the key is out of the address, so that the router never sees it. */
 export function createConsoleRouter() {

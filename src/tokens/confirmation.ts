@@ -32,9 +32,12 @@ interface Outcome {
 /** A change that waits. */
 interface Wait {
   readonly mark: string
+  readonly begun: number
   /** Those that it waits for, and when none of their leases from before the change is left. */
   readonly ends: Map<string, { readonly verifier: Verifier; readonly at: number }>
   confirmed: number
+  /** Verifiers whose leases have run out. */
+  readonly removing: Promise<void>[]
   readonly done: () => void
 }
 
@@ -82,7 +85,7 @@ export class Confirmation {
     const ends = pending.map((verifier) => {
       return [verifier.id, { verifier, at: this.#sightings.endOf(verifier, begun) }] as const
     })
-    const wait: Wait = { mark, ends: new Map(ends), confirmed: 0, done }
+    const wait: Wait = { mark, begun, ends: new Map(ends), confirmed: 0, removing: [], done }
     this.#waits.add(wait)
     this.#pollIn(this.#pollMs)
     await promise
@@ -105,14 +108,16 @@ export class Confirmation {
     this.#polling = undefined
     if (this.#isReading) return this.#pollIn(this.#pollMs)
     this.#isReading = true
-    const read = await this.#readPending().catch(() => undefined)
+    // One that begins meanwhile is not among what is read.
+    const waits = [...this.#waits]
+    const read = await this.#readPending(waits).catch(() => undefined)
     this.#isReading = false
-    for (const wait of this.#waits) this.#advance(wait, read)
+    for (const wait of waits) this.#advance(wait, read)
     if (this.#waits.size > 0) this.#pollIn(this.#pollMs)
   }
 
-  async #readPending(): Promise<ReadonlyMap<string, Verifier>> {
-    const ids = new Set([...this.#waits].flatMap(({ ends }) => [...ends.keys()]))
+  async #readPending(waits: readonly Wait[]): Promise<ReadonlyMap<string, Verifier>> {
+    const ids = new Set(waits.flatMap(({ ends }) => [...ends.keys()]))
     const verifiers = await this.#store.listVerifiers({ ids: [...ids] })
     return new Map(verifiers.map((verifier) => [verifier.id, verifier]))
   }
@@ -126,19 +131,21 @@ export class Confirmation {
       if (standing === 'waits') continue
       wait.ends.delete(id)
       if (standing === 'confirmed') wait.confirmed++
-      else this.#runOut(verifier, latest)
+      else wait.removing.push(this.#runOut(verifier, latest, now - wait.begun >= (at - wait.begun) / 2))
     }
     if (wait.ends.size > 0) return
     this.#waits.delete(wait)
-    wait.done()
+    void Promise.allSettled(wait.removing).then(wait.done)
   }
 
-  /** It is removed unless it has called since, so that later changes do not wait for it. */
-  #runOut(verifier: Verifier, latest: Verifier | undefined): void {
+  /** It is removed unless it has called since, so that later changes do not wait for it. One that is gone soon has ended its lease itself. */
+  async #runOut(verifier: Verifier, latest: Verifier | undefined, isLate: boolean): Promise<void> {
     const { id, renewal } = verifier
-    if (this.#reported.get(id) !== renewal) this.#events.onRanOut?.(verifier)
-    this.#reported.set(id, renewal)
-    if (latest?.renewal === renewal) this.#store.endLease(id, renewal).catch(() => {})
+    if (isLate && this.#reported.get(id) !== renewal) {
+      this.#reported.set(id, renewal)
+      this.#events.onRanOut?.(verifier)
+    }
+    if (latest?.renewal === renewal) await this.#store.endLease(id, renewal)
   }
 
   /** Removes leases that have run out, again and again while there are any verifiers. */

@@ -70,9 +70,10 @@ export class Feed {
     if (before !== undefined && before >= this.#dropped) {
       return { position: end, changes: this.#changes.slice(before - this.#dropped) }
     }
-    // Asked after the look: what it finds includes everything up to `end`.
-    const { changes } = await this.#store.findNews(position, DECISIVE, MOST_NEWS)
-    return { position: end, changes }
+    // Asked after the look, so it has seen more. Some of what is found here may be told again: never too little.
+    const found = await this.#store.findNews(position, DECISIVE, MOST_NEWS)
+    this.#handedOut.set(found.position, this.#handedOut.get(end) ?? 0)
+    return found
   }
 
   /**

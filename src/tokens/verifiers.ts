@@ -69,9 +69,12 @@ export class Verifiers {
     const [id, termMs] = [newId('vfr', origin.at), leaseSeconds * 1_000]
     const times = { since: origin.at, confirmedAt: origin.at, renewal: 1, termMs }
     const record = { id, accountId, keyId: authority.id, name, version, state: 'held' as const, ...times }
-    const position = await this.#parts.store.insertVerifier(record, origin)
+    // First, so that nothing can fail once the lease has begun. What was changed in between is told with the next answer.
+    await this.#feed.look()
+    const { position, changes } = await this.#feed.since(undefined)
+    await this.#parts.store.insertVerifier(record, origin)
     this.confirmation.sweepLater()
-    return this.#answer(record, position, 'all')
+    return this.#answer(record, position, toForget(changes))
   }
 
   /** The verifier has forgotten all that was changed up to `position`. Waits for news; rejects with `lease-lost` or `verifier-evicted`. */

@@ -22,7 +22,7 @@ after(async () => {
 
 const begin = async (name: string, key = estate.key.key): Promise<Leased> => {
   const { registry, verifiers, operator } = running
-  return verifiers.begin(await registry.authenticate(key), { name, leaseSeconds: 2 }, operator.origin())
+  return verifiers.begin(await registry.authenticate(key), { name, leaseSeconds: 60 }, operator.origin())
 }
 const call = async ({ lease, position }: Leased) =>
   running.verifiers.renew(await running.registry.authenticate(estate.key.key), lease, position)
@@ -58,6 +58,8 @@ test('a change at the command line waits until a verifier of a running server ha
   const [confirmed] = await running.store.listVerifiers({ ids: [told.lease] })
   assert.equal(confirmed?.renewal, 3)
   await running.store.endLease(told.lease, 3)
+  // Wakes the call that waits.
+  await cli.run('token', 'enable', _id)
   await confirming
 })
 

@@ -165,7 +165,7 @@ export const describeAppearance: Part = (world) => {
     const search = page.getByLabel('Search tokens by name or id')
     await search.fill('nothing')
     await page.getByText('No token matches').waitFor()
-    await press('Clear search', '1–10 of 12 tokens', 'Search tokens by name or id')
+    await press('Clear search', '1–10 of 12 tokens', 'Search tokens by name or id, or paste a credential')
     await search.fill('nothing')
     await page.getByText('No token matches').waitFor()
     await press('Clear all filters', '1–10 of 12 tokens', 'Tokens')

@@ -110,7 +110,7 @@ export const describeCredentials: Part = (world) => {
     // From here on no list is answered.
     await page.route('**/apiClient/token?*', () => {})
     await page.getByRole('button', { name: 'Create token' }).click()
-    await page.getByRole('combobox', { name: 'Sub-account' }).last().fill('nor')
+    await page.getByRole('dialog').getByRole('combobox', { name: 'Sub-account' }).fill('nor')
     await page.clock.runFor(1_000)
     await page.clock.resume()
     await page.getByRole('option', { name: /North/ }).click()

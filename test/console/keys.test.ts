@@ -33,8 +33,32 @@ describe('account keys and rights in the console', () => {
     return { status: response.status, permissions: data?.permissions }
   }
 
+  async function beginLease(key: string, name: string): Promise<void> {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ name, version: '9.9.9', leaseSeconds: 60 })
+    const url = `${world.running.url}/api/v1/apiClient/verifier/lease`
+    assert.equal((await fetch(url, { method: 'POST', headers, body })).status, 200)
+  }
+
   const navigation = (page: Page) => page.getByRole('navigation', { name: 'Views' })
   const buttons = (page: Page, name: RegExp) => page.getByRole('button', { name }).count()
+
+  test('verifiers that hold a lease are listed for owners, and one is evicted after a question', async () => {
+    const tenant = await world.tenant([{ name: 'deploy' }])
+    for (const name of ['checkout', 'gateway']) await beginLease(tenant.key, name)
+    const page = await world.signedIn(tenant)
+    await navigation(page).getByRole('link', { name: 'Verifiers' }).click()
+    assert.match((await rowOf(page, 'gateway').textContent()) ?? '', /gateway.*9\.9\.9/)
+    await page.getByRole('button', { name: 'Evict checkout' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Evict' }).click()
+    await page.getByText('checkout is evicted').waitFor()
+    await rowOf(page, 'checkout').waitFor({ state: 'detached' })
+    await rowOf(page, 'gateway').waitFor()
+
+    const limited = await signedInAs(tenant, { role: 'manager' }, 'verifiers')
+    await limited.getByText('You may not see verifiers').waitFor()
+    assert.equal(await navigation(limited).getByRole('link', { name: 'Verifiers' }).count(), 0)
+  })
 
   test('a key is made with the rights that were chosen, is shown once, and may do just that', async () => {
     const tenant = await world.tenant([{ name: 'deploy' }, { name: 'foreign', owner: 1 }])

@@ -176,6 +176,7 @@ export const SHOTS: readonly Shot[] = [
       await page.getByText('Shown when you ask').waitFor()
     },
   ],
+  ['verifiers', 'verifiers'],
   ['not-found', 'nowhere'],
   [
     'new-credential',

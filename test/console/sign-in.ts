@@ -221,7 +221,7 @@ export const describeSignIn: Part = (world) => {
       await disable(page, 'theirs')
       await page.getByText('theirs is disabled').waitFor()
       const messages = page.getByRole('region', { name: 'Messages' })
-      assert.equal(await messages.textContent(), 'theirs is disabledUndo')
+      assert.equal(await messages.textContent(), 'theirs is disabledUndoCtrl Z')
     })
   }
 

@@ -344,26 +344,43 @@ export const describeTokenList: Part = (world) => {
     }
   })
 
-  test('a credential, key or mask in the search goes into no address and no request, and no row is left of the search before', async () => {
-    const tenant = await world().tenant([{ name: 'mine' }])
+  test('a pasted credential or mask finds its token by the body of a request; a key is not sent; no address has any of them', async () => {
+    const tenant = await world().tenant([{ name: 'mine' }, { name: 'other' }, { name: 'off', status: 'inactive' }])
+    const { registry, operator } = world().running
+    const caller = operator.actFor(tenant.accountId)
+    const credentialOf = async (index: number) => {
+      const { credential } = await registry.getToken(caller, tenant.tokens[index]?.id ?? '')
+      return String(credential)
+    }
+    const [mine, off] = [await credentialOf(0), await credentialOf(2)]
     const page = await world().page()
-    await page.clock.install()
     await world().enter(page, tenant, 'tokens')
     await rowOf(page, 'mine').waitFor()
     const asked: string[] = []
     page.on('request', (request) => asked.push(request.url()))
     const search = page.getByLabel('Search tokens by name')
     await page.getByLabel('Select mine').check()
-    for (const secret of ['lk_tok_0123456789abcdef', tenant.key, 'Bearer lk_tok_0123456789abcdef', 'lk_tok_…D7wZ']) {
-      await search.fill(` ${secret}`)
-      await page.getByRole('alert').filter({ hasText: 'neither searched for nor put into the address' }).waitFor()
-      // Longer than the pause after which a search is sent.
-      await page.clock.runFor(1_000)
+    for (const [pasted, found, said] of [
+      [mine, 'mine', 'The token of this credential'],
+      [`Bearer ${mine}`, 'mine', 'The token of this credential'],
+      [`lk_tok_…${mine.slice(-4)}`, 'mine', `ends with ${mine.slice(-4)}`],
+      [off, 'off', 'does not authenticate now'],
+    ] as const) {
+      await search.fill(` ${pasted}`)
+      await page.getByText(said).waitFor()
+      await rowOf(page, found).waitFor()
+      assert.equal(await rowOf(page, 'other').count(), 0)
       assert.equal(new URL(page.url()).search, '')
-      await page.getByText('Nothing was searched for').waitFor()
-      assert.equal(await page.getByText('mine', { exact: true }).count(), 0)
-      assert.equal(await page.getByRole('button', { name: /Disable|Next page/ }).count(), 0)
+      await search.fill('')
+      await rowOf(page, 'other').waitFor()
     }
+    await search.fill('lk_tok_unknown0123456789abcdef')
+    await page.getByText('No token of this account has this credential').waitFor()
+    asked.splice(0)
+    await search.fill(tenant.key)
+    await page.getByText('This is an account key').waitFor()
+    assert.deepEqual(asked, [])
+    assert.equal(await page.getByRole('row').count(), 0)
     await search.fill('')
     await rowOf(page, 'mine').waitFor()
     const picker = page.getByRole('combobox', { name: 'Sub-account' })
@@ -383,6 +400,14 @@ export const describeTokenList: Part = (world) => {
       [],
     )
     assert.equal(new URL(page.url()).search, '?search=nothing')
+  })
+
+  test('a search also names the sub-accounts that have the text in their e-mail address or company', async () => {
+    const tenant = await world().tenant([{ name: 'mine' }])
+    const page = await world().signedIn(tenant, 'tokens')
+    await page.getByLabel('Search tokens by name').fill('south ltd')
+    await page.getByLabel('Sub-accounts that match').getByRole('link', { name: 'South' }).click()
+    await page.getByRole('heading', { name: 'South', level: 1 }).waitFor()
   })
 
   test('an empty account and a search without a match each say what to do', async () => {

@@ -27,7 +27,7 @@ export const describeTokenView: Part = (world) => {
     await page.getByRole('heading', { name: 'deploy', level: 1 }).waitFor()
   })
 
-  test('on its page a token is renamed, disabled, rotated and deleted, and deleting leads back to the list', async () => {
+  test('on its page a token is renamed, disabled, enabled by the shortcut of undo, rotated and deleted, and its expiry is changed', async () => {
     const tenant = await world().tenant([{ name: 'deploy' }, { name: 'other' }])
     const { credential } = await world().stored(tenant)
     const page = await world().signedIn(tenant, `tokens/${tenant.tokens[0]?.id}`)
@@ -41,8 +41,14 @@ export const describeTokenView: Part = (world) => {
     await page.getByRole('button', { name: 'Disable token' }).click()
     await page.getByRole('definition').getByText('Inactive').waitFor()
     assert.equal(await world().verify(credential), 401)
-    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByRole('button', { name: 'Undo' }).waitFor()
+    await page.keyboard.press('Control+z')
     await page.getByRole('definition').getByText('Active', { exact: true }).waitFor()
+
+    await page.getByRole('button', { name: 'Change the expiry of release of North' }).click()
+    await page.getByLabel('Expires', { exact: true }).selectOption('In 30 days')
+    await page.getByRole('button', { name: 'Save expiry' }).click()
+    await page.getByText('set the expiry of release').waitFor()
 
     await page.getByRole('button', { name: 'Rotate credential' }).click()
     await page.getByLabel('Yes, or it may have').check()
@@ -97,7 +103,7 @@ export const describeTokenView: Part = (world) => {
     await page.getByText('deploy is now called release').waitFor()
     await page.getByRole('button', { name: 'Rename release' }).click()
     await page.getByRole('link', { name: 'History', exact: true }).click()
-    await page.getByRole('heading', { name: 'History' }).waitFor()
+    await page.getByRole('heading', { name: 'History', level: 1 }).waitFor()
   })
 
   test('leaving during a change asks first, and a toast then says how the change ended', async () => {
@@ -163,6 +169,7 @@ export const describeTokenView: Part = (world) => {
     await page.goBack()
     await question.getByRole('button', { name: 'Leave' }).click()
     await page.getByRole('link', { name: 'History', exact: true }).click()
+    await page.getByRole('heading', { name: 'History', level: 1 }).waitFor()
     await page.getByText('created the token').first().waitFor()
     remove()
     await page.getByText('two is deleted').waitFor()

@@ -259,7 +259,8 @@ function describeOn(engine: Engine): void {
       return store.findActivity([mine.id, theirs.id], Date.now())
     }
     let found = await find()
-    while (!found.has(mine.id)) found = await find()
+    for (; !found.has(mine.id); await setImmediate()) found = await find()
+    await verifierWhen(lease.lease, ({ renewal }) => renewal === 2)
     assert.deepEqual([...found.keys()], [mine.id])
     assert.match(
       (await estate.ask({ path: '/metrics' })).text,

@@ -18,6 +18,8 @@ export interface Permissions {
   readonly manageKeys: boolean
   /** See who is signed in, and sign them out: where people sign in at all. */
   readonly manageSessions: boolean
+  /** See who holds a lease, and evict them. */
+  readonly manageVerifiers: boolean
 }
 
 export function permissionsOf({ role, reveal, subAccounts }: Rights, hasProvider: boolean): Permissions {
@@ -29,6 +31,7 @@ export function permissionsOf({ role, reveal, subAccounts }: Rights, hasProvider
     seesAll: subAccounts === null,
     manageKeys: role === 'owner',
     manageSessions: role === 'owner' && subAccounts === null && hasProvider,
+    manageVerifiers: role === 'owner' && subAccounts === null,
   }
 }
 

@@ -20,6 +20,7 @@ const SUB_ACCOUNTS = ['sub-accounts'] as const
 const OVERVIEW = ['overview'] as const
 const KEYS = ['keys'] as const
 const SESSIONS = ['sessions'] as const
+const VERIFIERS = ['verifiers'] as const
 export const HISTORY = ['history'] as const
 
 /** What a call answers with its ETag, which is in none of the fields. */
@@ -79,6 +80,25 @@ export const queries = {
       placeholderData: keepPreviousData,
     }),
 
+  /**
+   * The token of a pasted credential. The credential is in the body of the request and in no key of the cache. The service says nothing of
+   * one that does not authenticate now: such a token is found by the end of its credential.
+   */
+  pasted: (client: LatchkeyClient, { secret, end, turn }: { secret?: string; end: string; turn: number }) =>
+    queryOptions({
+      queryKey: [...TOKENS, 'pasted', end, turn],
+      queryFn: async ({ signal }): Promise<{ isExact: boolean; page: TokenPage }> => {
+        const id = secret && (await client.introspect({ body: { token: secret } }, { signal })).token_id
+        if (id) {
+          const found = await client.getToken({ id, include: 'details', ...MASKED }, { signal })
+          return { isExact: true, page: pageOf([found], 1) }
+        }
+        const page = await client.listTokens({ credentialEnd: end, include: 'details', ...MASKED }, { signal })
+        return { isExact: false, page }
+      },
+      gcTime: 0,
+    }),
+
   /** What verification would answer for a token. Each `turn` is a new request. */
   explanation: (
     client: LatchkeyClient,
@@ -131,6 +151,15 @@ export const queries = {
       queryFn: ({ signal }) => client.listSessions({ page, limit }, { signal }),
       placeholderData: keepPreviousData,
     }),
+
+  /** Asked again and again: a lease is renewed every few seconds, or runs out. */
+  verifiers: (client: LatchkeyClient, page: number, limit: number) =>
+    queryOptions({
+      queryKey: [...VERIFIERS, 'list', page, limit],
+      queryFn: ({ signal }) => client.listVerifiers({ page, limit }, { signal }),
+      placeholderData: keepPreviousData,
+      refetchInterval: 5_000,
+    }),
 }
 
 /** For a change that is made only if the token is still as it was read. */
@@ -141,9 +170,15 @@ function pageOf(items: readonly Token[], limit: number): TokenPage {
   return { items, total, page: 1, limit, totalPages: total, hasNextPage: false, hasPrevPage: false }
 }
 
-export type Kind = 'token' | 'sub-account' | 'key' | 'session'
+export type Kind = 'token' | 'sub-account' | 'key' | 'session' | 'verifier'
 
-const KEY_OF = { token: TOKENS, 'sub-account': SUB_ACCOUNTS, key: KEYS, session: SESSIONS } as const
+const KEY_OF = {
+  token: TOKENS,
+  'sub-account': SUB_ACCOUNTS,
+  key: KEYS,
+  session: SESSIONS,
+  verifier: VERIFIERS,
+} as const
 
 /** Sub-accounts and the overview count tokens; a token shows its sub-account. */
 const OUTDATED_BY = {
@@ -151,6 +186,7 @@ const OUTDATED_BY = {
   'sub-account': [SUB_ACCOUNTS, TOKENS, OVERVIEW, HISTORY],
   key: [KEYS, HISTORY],
   session: [SESSIONS, HISTORY],
+  verifier: [VERIFIERS],
 } as const
 
 /** Not awaited by anyone: a list that hangs must not hold up the outcome of a change. */

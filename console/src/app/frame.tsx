@@ -23,6 +23,7 @@ const VIEWS = [
   { to: '/history', label: 'History' },
   { to: '/keys', label: 'Keys', needs: 'manageKeys' },
   { to: '/people', label: 'People', needs: 'manageSessions' },
+  { to: '/verifiers', label: 'Verifiers', needs: 'manageVerifiers' },
 ] as const satisfies readonly { readonly to: string; readonly label: string; readonly needs?: keyof Permissions }[]
 
 export function Frame() {

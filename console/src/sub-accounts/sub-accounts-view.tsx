@@ -26,7 +26,7 @@ export function SubAccountsView() {
     queries.subAccounts(useClient(), { ...subAccountList.paramsOf(search, Date.now()), ...page }),
   )
   const [dialog, setDialog] = useState<OpenDialog>()
-  const [isRefused, setRefused] = useState(false)
+  const [secret, setSecret] = useState<string>()
   const columns = useMemo(() => subAccountColumns(setDialog), [])
   const onSearch = useCallback((part?: string) => changeSearch({ search: part }, 'replace'), [changeSearch])
   return (
@@ -44,7 +44,8 @@ export function SubAccountsView() {
           placeholder="Search by name, e-mail or company"
           value={search.search ?? ''}
           onSearch={onSearch}
-          onRefuse={setRefused}
+          onSecret={setSecret}
+          secretError="A credential, key or mask is neither searched for nor put into the address."
         />
       </search>
       <PagedResult
@@ -54,7 +55,7 @@ export function SubAccountsView() {
         current={page.page}
         changePage={changeSearch}
         clearFilters={clearFilters}
-        refused={isRefused && 'a name, e-mail address or company'}
+        refused={secret !== undefined && 'a name, e-mail address or company'}
         hint={createSubAccounts ? 'Tokens belong to sub-accounts: create one to begin.' : 'You may not create any.'}
       >
         {(page) => <List label="Sub-accounts" items={page.items} columns={columns} cardsBelow="60em" />}

@@ -22,8 +22,8 @@ const ChipsInput = later(async () => (await import('../ui/chips-input.tsx')).Chi
 interface FilterBarProps {
   readonly search: TokenFilters
   readonly changeSearch: ChangeTokenSearch
-  /** Whether what is typed into the search is refused. */
-  readonly onRefuse: (isRefused: boolean) => void
+  /** What is typed into the search and may be a secret. */
+  readonly onSecret: (text: string | undefined) => void
 }
 
 const USES = [
@@ -55,18 +55,18 @@ const STATUSES: Readonly<Record<string, { readonly label: string; readonly filte
   enabled: { label: 'Active, expired or suspended', filter: { status: 'active' } },
 }
 
-export function FilterBar({ search, changeSearch, onRefuse }: FilterBarProps) {
+export function FilterBar({ search, changeSearch, onSecret }: FilterBarProps) {
   const { status, effectiveStatus, subAccount, tag = [], used, expiry, created } = search
   const chosenStatus = effectiveStatus ?? (status === 'active' ? 'enabled' : (status ?? ''))
   const onSearch = useCallback((text?: string) => changeSearch({ search: text }, 'replace'), [changeSearch])
   return (
     <search className={classes.filters}>
       <SearchBox
-        label="Search tokens by name or id"
-        placeholder="Search by name or id"
+        label="Search tokens by name or id, or paste a credential"
+        placeholder="Name, id or credential"
         value={search.search ?? ''}
         onSearch={onSearch}
-        onRefuse={onRefuse}
+        onSecret={onSecret}
       />
       <SubAccountPicker
         label="Sub-account"
@@ -123,7 +123,7 @@ export function FilterBar({ search, changeSearch, onRefuse }: FilterBarProps) {
 const chosen = <Value extends string>(value: string): Value | undefined => (value || undefined) as Value | undefined
 
 /** Set by the overview's chart; shown so that nobody wonders what is missing. */
-function CreatedFilter({ search: { createdFrom, createdBefore }, changeSearch }: Omit<FilterBarProps, 'onRefuse'>) {
+function CreatedFilter({ search: { createdFrom, createdBefore }, changeSearch }: Omit<FilterBarProps, 'onSecret'>) {
   if (createdFrom === undefined && createdBefore === undefined) return null
   const bounds = [createdFrom && `from ${dayOf(createdFrom)}`, createdBefore && `before ${dayOf(createdBefore)}`]
   return (

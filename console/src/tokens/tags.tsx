@@ -1,46 +1,26 @@
 // The tags of a token on its own page, where they are changed in place.
-import { Group } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { useEffect, useState } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
 import { fieldReason } from '../api/errors.ts'
-import { usePermissions } from '../api/permissions.ts'
 import { etagOf, MASKED } from '../api/queries.ts'
 import { useEdit } from '../api/use-edit.ts'
 import { ChipsInput } from '../ui/chips-input.tsx'
-import { keepFocus } from '../ui/focus.ts'
 import { Name, Outcome } from '../ui/name.tsx'
-import { IconButton } from '../ui/row-buttons.tsx'
 import { say } from '../ui/say.ts'
 import text from '../ui/text.module.css'
 import { useToast } from '../ui/toasts.tsx'
+import { InPlace } from './in-place.tsx'
 import { InPlaceForm } from './in-place-form.tsx'
 import { TagList, tagsOf } from './tag-list.tsx'
 import { fullName } from './token-words.ts'
 
 const MAX_TAGS = 10
 const MAX_TAG_CHARACTERS = 50
-const EDIT_BUTTON = 'edit-tags'
-
 export function EditableTags({ token }: { token: Token }) {
-  const [isEditing, setEditing] = useState(false)
-  const { change } = usePermissions()
-  useEffect(() => {
-    if (isEditing) return () => keepFocus(EDIT_BUTTON)
-  }, [isEditing])
-  if (isEditing) return <TagsForm token={token} onDone={() => setEditing(false)} />
   return (
-    <Group gap={6}>
+    <InPlace token={token} what="tags" form={(onDone) => <TagsForm token={token} onDone={onDone} />}>
       {tagsOf(token).length === 0 ? <span className={text.dim}>None</span> : <TagList token={token} />}
-      {change && (
-        <IconButton
-          icon="pencil"
-          id={EDIT_BUTTON}
-          label={`Change the tags of ${fullName(token)}`}
-          onClick={() => setEditing(true)}
-        />
-      )}
-    </Group>
+    </InPlace>
   )
 }
 

@@ -15,10 +15,12 @@ import { TokenStatus } from '../ui/status.tsx'
 import text from '../ui/text.module.css'
 import { Moment, RelativeTime } from '../ui/time.tsx'
 import { ViewTitle } from '../ui/view-title.tsx'
+import { EditableExpiry } from './expiry.tsx'
 import { EditableTags } from './tags.tsx'
 import { TokenActionsProvider, useTokenActions } from './token-actions.tsx'
 import { Owner, TokenCredential, TokenName } from './token-cells.tsx'
 import { TokenPolicy } from './token-policy.tsx'
+import classes from './tokens.module.css'
 
 const route = getRouteApi('/tokens/$tokenId')
 
@@ -42,17 +44,19 @@ export function TokenView() {
         }
       >
         {(data) => (
-          <Stack gap="lg">
-            <AllFacts token={data} />
-            <TokenPolicy token={data} />
-            <TryIt tokenId={tokenId} />
+          <div className={classes.columns}>
+            <Stack gap="lg">
+              <AllFacts token={data} />
+              <TokenPolicy token={data} />
+              <TryIt tokenId={tokenId} />
+            </Stack>
             <div>
               <Title order={2} size="h4">
                 History
               </Title>
               <HistoryOf token={tokenId} />
             </div>
-          </Stack>
+          </div>
         )}
       </QueryResult>
     </TokenActionsProvider>
@@ -79,7 +83,7 @@ function TokenButtons({ token }: { token: Token }) {
 }
 
 function AllFacts({ token }: { token: Token }) {
-  const { lastUsedAt = null, expiresAt = null, metadata = null } = token.details ?? {}
+  const { lastUsedAt = null, metadata = null } = token.details ?? {}
   return (
     <Facts
       isRaised
@@ -92,7 +96,7 @@ function AllFacts({ token }: { token: Token }) {
         ['Created', <Moment key="created" at={token.createdAt} />],
         ['Tags', <EditableTags key="tags" token={token} />],
         ['Last used', <RelativeTime key="used" at={lastUsedAt} none="Never" />],
-        ['Expires', expiresAt === null ? 'Never' : <Moment key="expires" at={expiresAt} />],
+        ['Expires', <EditableExpiry key="expires" token={token} />],
         ['Metadata', <Metadata key="metadata" value={metadata} />],
       ]}
     />

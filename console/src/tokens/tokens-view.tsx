@@ -12,17 +12,20 @@ import { ViewTitle } from '../ui/view-title.tsx'
 import { CredentialEndMatches } from './credential-end.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import type { OpenListDialog } from './list-dialogs.tsx'
+import { readPasted } from './pasted.ts'
+import { PastedMatches } from './pasted-matches.tsx'
 import { useSelection } from './selection.ts'
+import { SubAccountMatches } from './sub-account-matches.tsx'
 import { TokenActionsProvider } from './token-actions.tsx'
 import { tokenColumns } from './token-cells.tsx'
-import type { OpenMenu } from './token-menu.tsx'
+import { isTokenId } from './token-filters.ts'
+import { type OpenMenu, TokenMenu } from './token-menu.tsx'
 import { useCredentialEnd, useTokenSearch, useTokens } from './token-search.ts'
 import { fullName } from './token-words.ts'
 
 const HistoryDrawer = later(async () => (await import('../history/history-drawer.tsx')).HistoryDrawer)
 const ListDialogs = later(async () => (await import('./list-dialogs.tsx')).ListDialogs)
 const SelectionBar = later(async () => (await import('./selection-bar.tsx')).SelectionBar)
-const TokenMenu = later(async () => (await import('./token-menu.tsx')).TokenMenu)
 
 export function TokensView() {
   const { search, changeSearch, clearFilters, showHistory } = useTokenSearch()
@@ -31,7 +34,8 @@ export function TokensView() {
   const ended = useCredentialEnd(search)
   const [dialog, setDialog] = useState<OpenListDialog>()
   const [menu, setMenu] = useState<OpenMenu>()
-  const [isRefused, setRefused] = useState(false)
+  const [secret, setSecret] = useState<string>()
+  const pasted = secret === undefined ? undefined : (readPasted(secret) ?? { kind: 'incomplete' as const })
   const selection = useSelection(search, tokens.data?.items)
   const columns = useMemo(() => tokenColumns((token, button) => setMenu({ token, button })), [])
   const close = () => setDialog(undefined)
@@ -49,45 +53,49 @@ export function TokensView() {
           </Button>
         )}
       </ViewTitle>
-      <FilterBar search={search} changeSearch={changeSearch} onRefuse={setRefused} />
-      {ended !== undefined && !isRefused && <CredentialEndMatches {...ended} columns={columns} />}
-      <PagedResult
-        query={tokens}
-        rows={10}
-        one="token"
-        current={pageOf(search).page}
-        changePage={changeSearch}
-        clearFilters={clearFilters}
-        refused={isRefused && 'a name or id'}
-        noMatch={ended && 'No name matches'}
-        hint={change ? 'Create the first one, for one of your sub-accounts.' : 'You may not create any.'}
-        bar={
-          selection.tokens.length > 0 && (
-            <SelectionBar
-              tokens={selection.tokens}
-              onChangeAll={(status) => setDialog({ kind: 'bulk', tokens: selection.tokens, status })}
-              onClear={() => selection.setSelected([])}
+      <FilterBar search={search} changeSearch={changeSearch} onSecret={setSecret} />
+      {!pasted && <SubAccountMatches search={isTokenId(search.search) ? undefined : search.search} />}
+      {ended !== undefined && !pasted && <CredentialEndMatches {...ended} columns={columns} />}
+      {pasted ? (
+        <PastedMatches pasted={pasted} columns={columns} />
+      ) : (
+        <PagedResult
+          query={tokens}
+          rows={10}
+          one="token"
+          current={pageOf(search).page}
+          changePage={changeSearch}
+          clearFilters={clearFilters}
+          noMatch={ended && 'No name matches'}
+          hint={change ? 'Create the first one, for one of your sub-accounts.' : 'You may not create any.'}
+          bar={
+            selection.tokens.length > 0 && (
+              <SelectionBar
+                tokens={selection.tokens}
+                onChangeAll={(status) => setDialog({ kind: 'bulk', tokens: selection.tokens, status })}
+                onClear={() => selection.setSelected([])}
+              />
+            )
+          }
+        >
+          {(page) => (
+            <List
+              label="Tokens"
+              items={page.items}
+              columns={columns}
+              cardsBelow="68em"
+              {...(change && {
+                selection: {
+                  ids: selection.ids,
+                  select: selection.select,
+                  selectAll: (selected) => selection.setSelected(selected ? page.items : []),
+                  nameOf: fullName,
+                },
+              })}
             />
-          )
-        }
-      >
-        {(page) => (
-          <List
-            label="Tokens"
-            items={page.items}
-            columns={columns}
-            cardsBelow="68em"
-            {...(change && {
-              selection: {
-                ids: selection.ids,
-                select: selection.select,
-                selectAll: (selected) => selection.setSelected(selected ? page.items : []),
-                nameOf: fullName,
-              },
-            })}
-          />
-        )}
-      </PagedResult>
+          )}
+        </PagedResult>
+      )}
       {menu !== undefined && <TokenMenu menu={menu} close={() => setMenu(undefined)} />}
       {wasOpened && <ListDialogs shown={dialog} close={close} onDone={selection.setSelected} />}
       {wasHistoryOpened && <HistoryDrawer tokenId={search.history} close={() => showHistory(undefined)} />}

@@ -4,7 +4,15 @@ import type { ReactNode } from 'react'
 import { keepFocusOnRemoval } from './focus.ts'
 
 /** `children` is a way to go on. */
-export function Empty({ title, description, children }: { title: string; description?: string; children?: ReactNode }) {
+export function Empty({
+  title,
+  description,
+  children,
+}: {
+  title: string
+  description?: ReactNode
+  children?: ReactNode
+}) {
   return (
     <EmptyState
       px="md"

@@ -48,8 +48,8 @@ export const number = (value: number): string => NUMBER.format(value)
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${number(count)} ${count === 1 ? one : many}`
 
-/** A secret of this service, which must not be put into an address or a search. */
-export const isSecret = (text: string): boolean => /\blk_[a-z]+_/.test(text)
+/** A secret of this service or its masked form, which must not be put into an address. */
+export const isSecret = (text: string): boolean => /\blk_[a-z]+_|^…\S{4}$/.test(text)
 
 /** The service may send only the ends of a credential, as in `lk_tok_…D7wZ`. */
 export const isMasked = (credential: string): boolean => credential.includes('…')

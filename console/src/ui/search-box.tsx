@@ -15,14 +15,16 @@ interface SearchBoxProps {
   /** As the address has it. */
   readonly value: string
   readonly onSearch: (search: string | undefined) => void
-  /** Whether what is typed is refused: then the list does not show what it is about. Must be stable. */
-  readonly onRefuse: (isRefused: boolean) => void
+  /** Called with what may be a secret, which goes into no address; else with undefined. Must be stable. */
+  readonly onSecret: (text: string | undefined) => void
+  /** What to say of it, where nothing is searched for by it. */
+  readonly secretError?: string
 }
 
-export function SearchBox({ label, placeholder, value, onSearch, onRefuse }: SearchBoxProps) {
+export function SearchBox({ label, placeholder, value, onSearch, onSecret, secretError }: SearchBoxProps) {
   const [typed, setTyped] = useTyped(value, onSearch)
-  const isRefused = isSecret(typed.trim())
-  useEffect(() => onRefuse(isRefused), [isRefused, onRefuse])
+  const secret = isSecret(typed.trim()) ? typed.trim() : undefined
+  useEffect(() => onSecret(secret), [secret, onSecret])
   const input = useRef<HTMLInputElement>(null)
   const focus = () => {
     if (document.querySelector('[role=dialog]') === null) input.current?.focus()
@@ -41,7 +43,7 @@ export function SearchBox({ label, placeholder, value, onSearch, onRefuse }: Sea
       aria-keyshortcuts="/"
       placeholder={placeholder}
       maxLength={255}
-      error={isRefused && 'A credential, key or mask is neither searched for nor put into the address.'}
+      error={secret !== undefined && secretError}
       errorProps={{ role: 'alert' }}
       leftSection={<Icon name="search" />}
       rightSection={

@@ -1,5 +1,6 @@
 // Short messages in the corner of the page, read out as they appear. One that can be undone stays longer.
-import { Button, Group, Notification, Stack } from '@mantine/core'
+import { Button, Group, Kbd, Notification, Stack } from '@mantine/core'
+import { useHotkeys } from '@mantine/hooks'
 import {
   createContext,
   type ReactNode,
@@ -22,6 +23,13 @@ export interface Toast {
   readonly undo?: () => void
 }
 
+interface ShownToast extends Toast {
+  readonly id: number
+}
+
+const isMac = navigator.platform.startsWith('Mac')
+const SHORTCUT = { label: isMac ? '⌘Z' : 'Ctrl Z', aria: isMac ? 'Meta+Z' : 'Control+Z' }
+
 type Show = (toast: Toast) => void
 
 const ToastContext = createContext<Show>(() => {})
@@ -29,7 +37,7 @@ const ToastContext = createContext<Show>(() => {})
 export const useToast = (): Show => use(ToastContext)
 
 export function ToastProvider({ children }: { children: ReactNode }) {
-  const [toasts, setToasts] = useState<readonly (Toast & { readonly id: number })[]>([])
+  const [toasts, setToasts] = useState<readonly ShownToast[]>([])
   const lastId = useRef(0)
   const show = useCallback<Show>((toast) => {
     lastId.current++
@@ -38,9 +46,21 @@ export function ToastProvider({ children }: { children: ReactNode }) {
     setToasts((shown) => [...shown.filter(({ undo }, index) => undo || index >= shown.length - 2), added])
   }, [])
   const close = useCallback((id: number) => setToasts((shown) => shown.filter((toast) => toast.id !== id)), [])
+  const last = toasts.findLast(({ undo }) => undo)
+  // Not in an input, where it undoes what was typed.
+  useHotkeys([
+    [
+      'mod+Z',
+      () => {
+        if (last === undefined) return
+        close(last.id)
+        last.undo?.()
+      },
+    ],
+  ])
   const list = useMemo(
-    () => toasts.map((toast) => <ToastItem key={toast.id} toast={toast} close={close} />),
-    [toasts, close],
+    () => toasts.map((toast) => <ToastItem key={toast.id} toast={toast} close={close} isLast={toast === last} />),
+    [toasts, close, last],
   )
   return (
     <ToastContext value={show}>
@@ -62,7 +82,14 @@ export function ToastProvider({ children }: { children: ReactNode }) {
   )
 }
 
-function ToastItem({ toast, close }: { toast: Toast & { readonly id: number }; close: (id: number) => void }) {
+interface ToastItemProps {
+  readonly toast: ShownToast
+  readonly close: (id: number) => void
+  /** The one that the shortcut undoes. */
+  readonly isLast: boolean
+}
+
+function ToastItem({ toast, close, isLast }: ToastItemProps) {
   const [held, setHeld] = useState(false)
   const { id, text, tone = 'good', undo } = toast
   const release = ({ currentTarget }: SyntheticEvent) =>
@@ -91,12 +118,18 @@ function ToastItem({ toast, close }: { toast: Toast & { readonly id: number }; c
           <Button
             size="compact-sm"
             variant="default"
+            aria-keyshortcuts={isLast ? SHORTCUT.aria : undefined}
             onClick={() => {
               close(id)
               undo()
             }}
           >
             Undo
+            {isLast && (
+              <Kbd size="xs" ml={6} aria-hidden>
+                {SHORTCUT.label}
+              </Kbd>
+            )}
           </Button>
         )}
       </Group>

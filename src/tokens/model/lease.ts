@@ -76,7 +76,7 @@ export class Sightings {
 /** Why a change need not wait for a verifier any longer, or that it must. */
 export type Standing = 'confirmed' | 'ran-out' | 'waits'
 
-/** `verifier` is as it was read last, undefined if it is no longer there: others have seen its lease run out. */
+/** `verifier` is as it was read last, undefined if it is no longer there: it has ended its lease, or others have seen it run out. */
 export function standingOf(verifier: Verifier | undefined, mark: string, endsAt: number, now: number): Standing {
   if (verifier === undefined) return 'ran-out'
   if (covers(verifier.acked, mark)) return 'confirmed'

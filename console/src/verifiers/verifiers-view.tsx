@@ -1,0 +1,97 @@
+// The verifiers that hold a lease: processes that verify credentials from memory, and the way to evict one.
+import { Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useMemo, useState } from 'react'
+import type { Verifier } from '../../../client/latchkey-client.ts'
+import { usePermissions } from '../api/permissions.ts'
+import { queries } from '../api/queries.ts'
+import { useClient } from '../api/session.tsx'
+import { useListSearch } from '../search/list-search.ts'
+import { pageOf } from '../search/search-params.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { Empty } from '../ui/empty-page.tsx'
+import { type Column, List, RowActions } from '../ui/list.tsx'
+import { Name } from '../ui/name.tsx'
+import { PagedResult } from '../ui/paged-result.tsx'
+import { SmallButton } from '../ui/row-buttons.tsx'
+import { RelativeTime } from '../ui/time.tsx'
+import { ViewTitle } from '../ui/view-title.tsx'
+import { EvictDialog, nameOf } from './evict-dialog.tsx'
+import { verifierList } from './verifier-search.ts'
+
+const TITLE = 'Verifiers'
+
+export function VerifiersView() {
+  const whoami = useQuery(queries.whoami(useClient()))
+  const { manageVerifiers } = usePermissions()
+  if (whoami.data === undefined || manageVerifiers) return <Verifiers />
+  return (
+    <>
+      <ViewTitle title={TITLE} />
+      <Empty title="You may not see verifiers" description="Only owners who see all sub-accounts can do this." />
+    </>
+  )
+}
+
+function Verifiers() {
+  const { search, changeSearch } = useListSearch(verifierList)
+  const { page: current, limit } = pageOf(search)
+  const verifiers = useQuery(queries.verifiers(useClient(), current, limit))
+  const [evicting, setEvicting] = useState<Verifier>()
+  const columns = useMemo(() => verifierColumns(setEvicting), [])
+  const close = () => setEvicting(undefined)
+  return (
+    <>
+      <ViewTitle title={TITLE} />
+      <PagedResult
+        query={verifiers}
+        rows={6}
+        one="verifier"
+        current={current}
+        changePage={changeSearch}
+        hint="Applications and sidecars that verify from memory are listed here while they hold a lease."
+      >
+        {(page) => (
+          <>
+            <Slowest verifiers={page.items} />
+            <List label={TITLE} items={page.items} columns={columns} cardsBelow="48em" />
+          </>
+        )}
+      </PagedResult>
+      <Dialog shown={evicting} titleOf={() => 'Evict this verifier?'} close={close}>
+        {(verifier) => <EvictDialog verifier={verifier} close={close} />}
+      </Dialog>
+    </>
+  )
+}
+
+/** For whom a change would wait longest. */
+function Slowest({ verifiers }: { verifiers: readonly Verifier[] }) {
+  const [slowest] = verifiers.toSorted((one, other) => (one.confirmedAt < other.confirmedAt ? -1 : 1))
+  if (slowest === undefined || verifiers.length < 2) return null
+  return (
+    <Text size="sm" c="dimmed" mb="sm">
+      A change is answered when each of these has confirmed it. The last call is longest ago for{' '}
+      <Name>{nameOf(slowest)}</Name>: <RelativeTime at={slowest.confirmedAt} />.
+    </Text>
+  )
+}
+
+const verifierColumns = (evict: (verifier: Verifier) => void): readonly Column<Verifier>[] => [
+  { header: 'Name', role: 'name', card: 'head', cell: (verifier) => <Name clip>{nameOf(verifier)}</Name> },
+  { header: 'Since', card: 'fact', cell: ({ since }) => <RelativeTime at={since} /> },
+  { header: 'Last call', card: 'fact', cell: ({ confirmedAt }) => <RelativeTime at={confirmedAt} /> },
+  { header: 'Version', card: 'fact', cell: ({ version }) => version ?? 'Not known' },
+  {
+    header: 'Actions',
+    role: 'actions',
+    card: 'line',
+    cell: (verifier) => (
+      <RowActions>
+        <SmallButton label={`Evict ${nameOf(verifier)}`} onClick={() => evict(verifier)}>
+          Evict
+        </SmallButton>
+      </RowActions>
+    ),
+  },
+]

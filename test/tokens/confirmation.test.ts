@@ -1,0 +1,106 @@
+// Changes that wait for verifiers, on a real store whose answers are late when a test wants them to be.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Confirmation } from '../../src/tokens/confirmation.ts'
+import { DECISIVE, type Verifier } from '../../src/tokens/model/lease.ts'
+import type { Account, TokenRecord } from '../../src/tokens/model/token.ts'
+import type { Store } from '../../src/tokens/ports.ts'
+import { methodsOf } from '../../src/tokens/store-methods.ts'
+import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
+import { Estate, updateToken } from '../support/store.ts'
+
+let opened: TestSqlite
+let estate: Estate
+let account: Account
+let token: TokenRecord
+before(async () => {
+  opened = await openEmptySqlite()
+  estate = new Estate(opened)
+})
+after(() => opened.close())
+
+const begin = async (fields: Partial<Verifier> = {}) => {
+  account = await estate.account()
+  token = await estate.token(await estate.subAccount(account), 'One')
+  const record = estate.verifierRecord(account, fields)
+  await opened.store.insertVerifier(record, estate.origin())
+  return record
+}
+const change = (name: string) => updateToken(opened.store, account.id, token.id, { name }, estate.origin())
+const confirm = async ({ id }: { readonly id: string }) => {
+  const { position } = await opened.store.findNews(undefined, DECISIVE, 1)
+  await opened.store.renewVerifiers([{ id, accountId: account.id, acked: position, at: 1 }])
+}
+
+/** The store, whose answers about verifiers by their ids come when `release` is called. */
+function delayed(store: Store) {
+  const { promise: asked, resolve: onAsked } = Promise.withResolvers<void>()
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  const listVerifiers: Store['listVerifiers'] = async (query) => {
+    const found = await store.listVerifiers(query)
+    if (query.ids === undefined) return found
+    onAsked()
+    await released
+    return found
+  }
+  return { store: { ...methodsOf(store), listVerifiers }, asked, release }
+}
+
+test('a change that begins to wait while the store is asked for others is not answered by what was asked before', async () => {
+  const verifier = await begin()
+  const { store, asked, release } = delayed(opened.store)
+  const confirmation = new Confirmation(store, 1, {}, () => performance.now())
+  await change('First')
+  const first = confirmation.confirmed(account.id)
+  await asked
+  // Not covered by anything that was read so far, and of a verifier that nobody has asked for.
+  const owner = account
+  const other = await begin()
+  await change('Second')
+  let isAnswered = false
+  const second = confirmation.confirmed(account.id).finally(() => {
+    isAnswered = true
+  })
+  await opened.store.findAccount(account.id)
+  release()
+  const { position } = await opened.store.findNews(undefined, DECISIVE, 1)
+  await opened.store.renewVerifiers([{ id: verifier.id, accountId: owner.id, acked: position, at: 1 }])
+  assert.deepEqual(await first, { confirmed: 1, of: 1 })
+  assert.equal(isAnswered, false)
+  await confirm(other)
+  assert.deepEqual(await second, { confirmed: 1, of: 1 })
+  confirmation.close()
+})
+
+test('a change that has waited for a lease to run out leaves nothing that the next one has to wait for', async () => {
+  const verifier = await begin()
+  let now = 0
+  const ranOut: string[] = []
+  const events = { onRanOut: ({ id }: Verifier) => void ranOut.push(id) }
+  const confirmation = new Confirmation(opened.store, 1, events, () => {
+    now += 5_000
+    return now
+  })
+  await change('First')
+  assert.deepEqual(await confirmation.confirmed(account.id), { confirmed: 0, of: 1 })
+  assert.deepEqual(ranOut, [verifier.id])
+  assert.equal(await confirmation.confirmed(account.id), undefined)
+  confirmation.close()
+})
+
+test('a verifier that calls and calls but confirms nothing delays a change by one term, and keeps its lease', async () => {
+  const verifier = await begin()
+  let now = 0
+  const confirmation = new Confirmation(opened.store, 1, {}, () => now)
+  await change('First')
+  const answered = confirmation.confirmed(account.id)
+  for (const at of [4_000, 8_000, 10_100]) {
+    await opened.store.renewVerifiers([{ id: verifier.id, accountId: account.id, acked: undefined, at }])
+    now = at
+  }
+  now = 10_200
+  assert.deepEqual(await answered, { confirmed: 0, of: 1 })
+  const [kept] = await opened.store.listVerifiers({ ids: [verifier.id] })
+  assert.equal(kept?.renewal, 4)
+  confirmation.close()
+})
