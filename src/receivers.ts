@@ -11,7 +11,7 @@ import { secretBytes } from './tokens/model/webhook.ts'
 import type { Message, Receivers } from './tokens/ports.ts'
 import { type Block, containsAddress, parseAddress } from './tokens/verify/addresses.ts'
 import { isPublicAddress } from './tokens/verify/public-addresses.ts'
-import { eventToWire } from './wire/history.ts'
+import { entryToWire } from './wire/history.ts'
 
 const TIMEOUT_MS = 15_000
 const MAX_ANSWER_BYTES = 4_096
@@ -132,7 +132,7 @@ async function withSignal<Value>(work: Promise<Value>, signal: AbortSignal): Pro
 }
 
 export function bodyOf({ row }: Pick<Message, 'row'>): string {
-  return JSON.stringify({ type: row.action, timestamp: toTime(row.at), data: eventToWire(row, row.seq) })
+  return JSON.stringify({ type: row.action, timestamp: toTime(row.at), data: entryToWire(row, row.seq) })
 }
 
 /** Standard Webhooks: the id, the time of this attempt and the body, signed with each secret. */

@@ -17,8 +17,8 @@ import {
 import type { FeedRange, KeyQuery, StampedSubAccountRow, SubAccountQuery, VerifierQuery } from '../tokens/ports.ts'
 import {
   type FeedFilter,
+  type FeedRow,
   type HistoryQuery,
-  type HistoryRow,
   type ListedHistoryRow,
   toHistoryRow,
 } from '../tokens/record/history.ts'
@@ -366,20 +366,29 @@ export function readFeed(
   accountId: string,
   { after, upTo }: FeedRange,
   { subAccounts, actions }: FeedFilter,
-): Question<HistoryRow[]> {
+): Question<FeedRow[]> {
   const values = new Values(dialect.sign)
   const account = values.add(accountId)
   const conditions = values.conditions([
-    [after, (parameter) => `h.seq > ${parameter}`],
-    [upTo, (parameter) => `h.seq <= ${parameter}`],
-    [actions, (parameter) => dialect.among('h.action', parameter)],
+    [after, (parameter) => `item.seq > ${parameter}`],
+    [upTo, (parameter) => `item.seq <= ${parameter}`],
+    [actions, (parameter) => dialect.among('item.action', parameter)],
     [subAccounts, (parameter) => ofSubAccounts(dialect, account, parameter)],
   ])
+  const subAccountId = `CASE WHEN item.action LIKE 'sub-account.%' THEN item.subject ELSE ${subAccountOfItem(dialect, account)} END`
   return {
-    sql: `SELECT ${HISTORY_ROW.columns('h')} FROM history h WHERE h.account_id = ${account} AND ${conditions.join(' AND ')}
-      ORDER BY h.seq`,
+    sql: `SELECT ${HISTORY_ROW.columns('found')}, found.sub_account_id,
+        (SELECT s.name FROM sub_accounts s WHERE s.id = found.sub_account_id AND s.account_id = ${account})
+      FROM (
+        SELECT item.*, ${subAccountId} AS sub_account_id FROM history item
+        WHERE item.account_id = ${account} AND ${conditions.join(' AND ')}
+      ) AS found ORDER BY found.seq`,
     values: values.list,
-    read: (rows) => HISTORY_ROW.readAll(rows).map(toHistoryRow),
+    read: (rows) =>
+      rows.map((row) => {
+        const [id, name] = row.slice(-2) as [string, string | null]
+        return { ...toHistoryRow(HISTORY_ROW.read(row, 0)), subAccount: name === null ? null : { id, name } }
+      }),
   }
 }
 

@@ -3,7 +3,7 @@
 import { Failure } from './errors.ts'
 import type { Caller } from './model/permissions.ts'
 import type { AccountFeedStore, Parts } from './ports.ts'
-import { type Cursor, type FeedFilter, type HistoryRow, NOT_A_POSITION } from './record/history.ts'
+import { type Cursor, type FeedFilter, type FeedRow, NOT_A_POSITION } from './record/history.ts'
 import type { Stamps } from './trust/vault.ts'
 
 /** Before the first entry of the history, for every caller. */
@@ -14,7 +14,7 @@ const READ_AT_ONCE = 100
 const LOOKED_AT_ONCE = 10_000
 
 export interface FeedPart {
-  readonly rows: readonly HistoryRow[]
+  readonly rows: readonly FeedRow[]
   /** Up to where the history was read: the next part begins after this row. */
   readonly upTo: number
   readonly isLast: boolean

@@ -6,7 +6,7 @@ import { nextStep, type Outcome } from './model/delivery.ts'
 import { WEBHOOKS } from './model/tables.ts'
 import { actionsOf, deliveryId, type StoredWebhook } from './model/webhook.ts'
 import type { AccountFeedStore, ClaimStore, Delivering, DeliveryStore, DueWebhook, Parts, Receivers } from './ports.ts'
-import type { HistoryRow } from './record/history.ts'
+import type { FeedRow } from './record/history.ts'
 import { isGenuine } from './trust/stamp.ts'
 import { openSecrets } from './webhooks.ts'
 
@@ -134,7 +134,7 @@ export class Dispatch {
   }
 
   /** The first event after a position that the webhook gets. Notes how far there is none. */
-  async #findNext(webhook: StoredWebhook, position: number, head: number): Promise<HistoryRow | undefined> {
+  async #findNext(webhook: StoredWebhook, position: number, head: number): Promise<FeedRow | undefined> {
     const filter = { subAccounts: null, actions: actionsOf(webhook) }
     for (let after = position; after < head; ) {
       const { rows, upTo } = await this.#feed.read(webhook.accountId, filter, after, head)
@@ -146,12 +146,12 @@ export class Dispatch {
     return undefined
   }
 
-  async #findRow({ accountId }: StoredWebhook, seq: number): Promise<HistoryRow | undefined> {
+  async #findRow({ accountId }: StoredWebhook, seq: number): Promise<FeedRow | undefined> {
     const range = { after: seq - 1, upTo: seq }
     return (await this.#parts.store.readFeed(accountId, range, { subAccounts: null, actions: null }))[0]
   }
 
-  async #send(webhook: Delivering['webhook'], row: HistoryRow, signal: AbortSignal): Promise<void> {
+  async #send(webhook: Delivering['webhook'], row: FeedRow, signal: AbortSignal): Promise<void> {
     const { store, now, stamps, onTampered } = this.#parts
     if (!isGenuine(WEBHOOKS, webhook, stamps)) {
       onTampered({ kind: 'webhook', id: webhook.id })

@@ -25,8 +25,8 @@ import type { AccountUpdate, Expected, TokenChange } from './plan.ts'
 import type {
   ChainLink,
   FeedFilter,
+  FeedRow,
   HistoryQuery,
-  HistoryRow,
   KeptRequest,
   ListedHistoryRow,
   Origin,
@@ -104,7 +104,7 @@ export interface Message {
 }
 
 /** Of the history, or like one of it. */
-export type SentRow = Omit<HistoryRow, 'accountId' | 'tokenId' | 'action'> & { readonly action: string }
+export type SentRow = Omit<FeedRow, 'accountId' | 'tokenId' | 'action'> & { readonly action: string }
 
 /** How receivers of webhooks are reached. */
 export interface Receivers {
@@ -305,7 +305,7 @@ export interface AccountFeedStore {
   /** How far the histories of these accounts go; those without any are left out. */
   readHeads(accountIds: readonly string[]): Promise<ReadonlyMap<string, number>>
   /** Of the rows after one up to another, those that the filter lets through, oldest first. */
-  readFeed(accountId: string, range: FeedRange, filter: FeedFilter): Promise<readonly HistoryRow[]>
+  readFeed(accountId: string, range: FeedRange, filter: FeedFilter): Promise<readonly FeedRow[]>
 }
 
 export interface FeedRange {

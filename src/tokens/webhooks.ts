@@ -121,7 +121,7 @@ export class Webhooks {
     const { at, by, byName = null, requestId, address } = origin
     const secrets = openSecrets(webhook, at, this.#parts)
     const about = { action: 'webhook.test', subject: id, subjectName: shownUrl(webhook.url), from: {}, to: {} }
-    const row = { ...about, seq: 0, at, by, byName, requestId, address }
+    const row = { ...about, subAccount: null, seq: 0, at, by, byName, requestId, address }
     const message = { url: webhook.url, id: `${id}_test_${at}`, secrets, row, at }
     return this.#receivers.send(message, new AbortController().signal)
   }

@@ -10,7 +10,7 @@ export function historyToWire(
   names: ReadonlyMap<string, string>,
   positionOf: (row: ListedHistoryRow) => number | string,
 ) {
-  const items = page.items.map((row) => entryToWire(row, positionOf(row), names))
+  const items = page.items.map((row) => entryToWire({ ...row, subAccount: subAccountOf(row, names) }, positionOf(row)))
   return { ...page, items, names: Object.fromEntries(names) }
 }
 
@@ -19,23 +19,20 @@ export function idsIn({ items }: Page<ListedHistoryRow>): readonly string[] {
   return [...new Set(items.flatMap((row) => [row.by, row.subject, row.subAccountId ?? '']))]
 }
 
-function entryToWire(row: ListedHistoryRow, seq: number | string, names: ReadonlyMap<string, string>) {
-  return { ...eventToWire(row, seq), subAccount: subAccountOf(row, names) }
-}
-
 /** What the entry is about, or whose token that is. */
 function subAccountOf({ action, subject, subAccountId }: ListedHistoryRow, names: ReadonlyMap<string, string>) {
-  const _id = action.startsWith('sub-account.') ? subject : subAccountId
-  const name = _id === null ? undefined : names.get(_id)
-  return _id === null || name === undefined ? null : { _id, name }
+  const id = action.startsWith('sub-account.') ? subject : subAccountId
+  const name = id === null ? undefined : names.get(id)
+  return id === null || name === undefined ? null : { id, name }
 }
 
-/** An entry as events have it. */
-export function eventToWire<Row extends SentRow>(row: Row, seq: number | string) {
-  const { at, by, byName, subject, subjectName, from, to, requestId, address } = row
+/** As the history shows it, and as events have it. */
+export function entryToWire<Row extends SentRow>(row: Row, seq: number | string) {
+  const { at, by, byName, subject, subjectName, requestId, address } = row
   const action: Row['action'] = row.action
-  const facts = { from: withTimes(from), to: withTimes(to) }
-  return { seq, at: toTime(at), by, byName, action, subject, subjectName, ...facts, requestId, address }
+  const subAccount = row.subAccount && { _id: row.subAccount.id, name: row.subAccount.name }
+  const facts = { from: withTimes(row.from), to: withTimes(row.to) }
+  return { seq, at: toTime(at), by, byName, action, subject, subjectName, subAccount, ...facts, requestId, address }
 }
 
 /** Formats the facts whose names say that they are times. */

@@ -54,7 +54,7 @@ describe('addresses of receivers', () => {
     at: 1,
     row: {
       ...{ seq: 1, at: 1, by: 'key_1', byName: null, action: 'token.update', subject: 'tok_1', subjectName: null },
-      ...{ from: {}, to: {}, requestId: null, address: null },
+      ...{ subAccount: null, from: {}, to: {}, requestId: null, address: null },
     },
   })
   const receivers = (resolve?: Resolve, allowed: readonly string[] = []) =>

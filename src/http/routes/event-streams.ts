@@ -7,7 +7,7 @@ import type { AccountFeed } from '../../tokens/account-feed.ts'
 import { Failure } from '../../tokens/errors.ts'
 import { type Caller, requireRight } from '../../tokens/model/permissions.ts'
 import type { FeedFilter } from '../../tokens/record/history.ts'
-import { eventToWire } from '../../wire/history.ts'
+import { entryToWire } from '../../wire/history.ts'
 import { HttpFailure } from '../protocol/failures.ts'
 
 const MAX_STREAMS = 5_000
@@ -98,7 +98,7 @@ export class EventStreams {
     const { rows, upTo } = await this.#feed.read(caller.accountId, filter, after, head)
     const frames = rows.map((row) => {
       const position = this.#feed.positionOf(caller, row.seq)
-      return frame(row.action, position, eventToWire(row, position))
+      return frame(row.action, position, entryToWire(row, position))
     })
     return { text: frames.join(''), upTo }
   }

@@ -136,6 +136,11 @@ export type HistoryQuery = PageRequest &
     readonly beforeSeq?: number
   }
 
+/** With the sub-account that it is about, or whose token it is about, as it is called now. */
+export interface FeedRow extends HistoryRow {
+  readonly subAccount: { readonly id: string; readonly name: string } | null
+}
+
 /** Which rows a reader of the history as a feed gets. */
 export interface FeedFilter {
   /** Only what was done to these and their tokens; null for everything. */
