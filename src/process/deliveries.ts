@@ -31,12 +31,16 @@ export class Deliveries {
   readonly #planned: readonly Planned[]
   readonly #onFailed: (name: string, error: unknown) => void
   #timer: NodeJS.Timeout | undefined
-  #isStopped = false
+  #isRunning = false
 
   constructor(tasks: readonly Task[], onFailed: (name: string, error: unknown) => void) {
     const now = performance.now()
     this.#planned = tasks.map((task) => ({ task, dueAt: now + task.everyMs, restedAt: 0, ...IDLE }))
     this.#onFailed = onFailed
+  }
+
+  start(): void {
+    this.#isRunning = true
     this.#schedule()
   }
 
@@ -48,13 +52,13 @@ export class Deliveries {
 
   /** Waits for what is running. */
   async stop(): Promise<void> {
-    this.#isStopped = true
+    this.#isRunning = false
     clearTimeout(this.#timer)
     await Promise.all(this.#planned.map(({ running }) => running))
   }
 
   #schedule(): void {
-    if (this.#isStopped) return
+    if (!this.#isRunning) return
     const idle = this.#planned.filter(({ running }) => running === undefined)
     const next = Math.min(...idle.map(nextOf))
     clearTimeout(this.#timer)

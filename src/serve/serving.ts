@@ -130,6 +130,7 @@ async function serve(
     socket.once('close', () => sockets.delete(socket))
   })
   const url = await server.listen({ host: config.host, port: config.port })
+  deliveries.start()
   const stop = async () => {
     draining = true
     await pause(config.drainSeconds * 1000)

@@ -5,7 +5,7 @@ import { type Engine, Estate, sqliteEngine } from '../support/estate.ts'
 import { EventReader } from '../support/event-reader.ts'
 import { bearer, closeConnections } from '../support/http.ts'
 import { postgresEngine } from '../support/postgres.ts'
-import { SESSION_COOKIE, SignInWorld } from '../support/sign-in-world.ts'
+import { MINUTE, SESSION_COOKIE, SignInWorld } from '../support/sign-in-world.ts'
 
 const EVENTS = '/api/v1/apiClient/events'
 const HISTORY = '/api/v1/apiClient/history'
@@ -145,6 +145,28 @@ function describeEvents(engine: Engine): void {
       await reader.count(1)
       stalled.close()
     })
+  })
+
+  test(`a stream ends with the session of the person, and does not keep it from ending, on the ${engine.name} store`, async () => {
+    const world = await SignInWorld.open(engine)
+    try {
+      world.nextDay()
+      const { browser, cookie: session } = await world.signedIn()
+      const cookie = `${SESSION_COOKIE}=${session}`
+      const reader = await EventReader.open(world.url, EVENTS, { cookie })
+      await world.estate.token()
+      await reader.count(1)
+      // An open stream is no use of the session: nobody may be looking at it.
+      world.clock.now += 20 * MINUTE
+      await world.estate.token()
+      await reader.count(2)
+      world.clock.now += 20 * MINUTE
+      assert.equal((await world.ask(browser, '/api/v1/apiClient/whoami')).status, 401)
+      await world.estate.token()
+      assert.equal((await reader.ended()).length, 2)
+    } finally {
+      await world.close()
+    }
   })
 
   test(`a stream ends when the person signs out or the grant shrinks, on the ${engine.name} store`, async () => {

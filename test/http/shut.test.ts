@@ -10,6 +10,7 @@ import { Estate, sqliteEngine } from '../support/estate.ts'
 import { type Ask, bearer, closeConnections } from '../support/http.ts'
 import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
 import { updateToken } from '../support/store.ts'
+import { LOOPBACK } from '../support/webhook-receiver.ts'
 import { guarded } from '../trust/nobody-in.ts'
 
 const [ISSUER, AUDIENCE, CLAIM] = ['https://id.platform.example', 'latchkey', 'account']
@@ -28,6 +29,7 @@ before(async () => {
     LATCHKEY_JWT_ISSUER: ISSUER,
     LATCHKEY_JWT_AUDIENCE: AUDIENCE,
     LATCHKEY_JWT_ACCOUNT_CLAIM: CLAIM,
+    ...LOOPBACK,
   })
   journal = join(estate.config.dataDir, 'revocations.log')
   const jwt = await new SignJWT({ [CLAIM]: estate.mine.accountId })

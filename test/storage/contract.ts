@@ -18,6 +18,7 @@ import { describeTokens } from './contract/tokens.ts'
 import { describeUpdateProperties } from './contract/update-properties.ts'
 import { describeVerification } from './contract/verification.ts'
 import { describeVerifiers } from './contract/verifiers.ts'
+import { describeWebhookStore } from './contract/webhooks.ts'
 import { describeWhole } from './contract/whole.ts'
 
 /** A part of the suite. It shares one store with the others, and so only asks about accounts it has made itself. */
@@ -37,6 +38,7 @@ const parts: Record<string, Part> = {
   verification: describeVerification,
   history: describeHistory,
   'verifiers and news': describeVerifiers,
+  'webhooks, claims and what ends soon': describeWebhookStore,
   concurrency: describeConcurrency,
 }
 
