@@ -372,7 +372,7 @@ describe('policies and tags in the console', () => {
       await look('policy-form')
       await page.getByRole('button', { name: 'Cancel' }).last().click()
       await page.goto(`${world.base}sub-accounts/${tenant.subAccounts[0]?.id}`)
-      await page.getByText('At most 50 verifications in 60 seconds').waitFor()
+      await page.getByText('At most 50 verifications in 60 seconds', { exact: true }).waitFor()
       await look('sub-account')
       await page.goto(`${world.base}tokens?tag=edge`)
       await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
