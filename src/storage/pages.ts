@@ -364,7 +364,7 @@ function revokes({ contains, withoutMetadata }: Dialect): string {
 export function readFeed(
   dialect: Dialect,
   accountId: string,
-  { after, upTo }: FeedRange,
+  { after, upTo, limit }: FeedRange,
   { subAccounts, actions }: FeedFilter,
 ): Question<FeedRow[]> {
   const values = new Values(dialect.sign)
@@ -381,7 +381,7 @@ export function readFeed(
         (SELECT s.name FROM sub_accounts s WHERE s.id = found.sub_account_id AND s.account_id = ${account})
       FROM (
         SELECT item.*, ${subAccountId} AS sub_account_id FROM history item
-        WHERE item.account_id = ${account} AND ${conditions.join(' AND ')}
+        WHERE item.account_id = ${account} AND ${conditions.join(' AND ')} ORDER BY item.seq LIMIT ${values.add(limit)}
       ) AS found ORDER BY found.seq`,
     values: values.list,
     read: (rows) =>

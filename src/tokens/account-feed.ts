@@ -9,7 +9,7 @@ import type { Stamps } from './trust/vault.ts'
 /** Before the first entry of the history, for every caller. */
 const START = '0'
 
-/** Rows that one read looks at: few where all of them are sent, more where most are left out. */
+/** Rows that one read returns, and how many it looks at where a filter leaves most of them out. */
 const READ_AT_ONCE = 100
 const LOOKED_AT_ONCE = 10_000
 
@@ -17,7 +17,6 @@ export interface FeedPart {
   readonly rows: readonly FeedRow[]
   /** Up to where the history was read: the next part begins after this row. */
   readonly upTo: number
-  readonly isLast: boolean
 }
 
 /** Called when the history of an account has grown. */
@@ -58,11 +57,18 @@ export class AccountFeed {
   }
 
   /** `head` is how far the history goes, as the reader knows it. */
-  async read(accountId: string, filter: FeedFilter, after: number, head: number): Promise<FeedPart> {
+  async read(
+    accountId: string,
+    filter: FeedFilter,
+    after: number,
+    head: number,
+    limit = READ_AT_ONCE,
+  ): Promise<FeedPart> {
     const isFiltered = filter.subAccounts !== null || filter.actions !== null
-    const upTo = Math.min(head, after + (isFiltered ? LOOKED_AT_ONCE : READ_AT_ONCE))
-    const rows = upTo <= after ? [] : await this.#store.readFeed(accountId, { after, upTo }, filter)
-    return { rows, upTo, isLast: upTo >= head }
+    const upTo = Math.min(head, after + (isFiltered ? LOOKED_AT_ONCE : limit))
+    const rows = upTo <= after ? [] : await this.#store.readFeed(accountId, { after, upTo, limit }, filter)
+    const last = rows.at(-1)
+    return { rows, upTo: last !== undefined && rows.length === limit ? last.seq : upTo }
   }
 
   /** Until the function that is returned is called. */

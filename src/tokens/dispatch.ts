@@ -137,7 +137,7 @@ export class Dispatch {
   async #findNext(webhook: StoredWebhook, position: number, head: number): Promise<FeedRow | undefined> {
     const filter = { subAccounts: null, actions: actionsOf(webhook) }
     for (let after = position; after < head; ) {
-      const { rows, upTo } = await this.#feed.read(webhook.accountId, filter, after, head)
+      const { rows, upTo } = await this.#feed.read(webhook.accountId, filter, after, head, 1)
       if (rows[0] !== undefined) return rows[0]
       after = upTo
       this.#passed.set(webhook.id, upTo)
@@ -147,8 +147,8 @@ export class Dispatch {
   }
 
   async #findRow({ accountId }: StoredWebhook, seq: number): Promise<FeedRow | undefined> {
-    const range = { after: seq - 1, upTo: seq }
-    return (await this.#parts.store.readFeed(accountId, range, { subAccounts: null, actions: null }))[0]
+    const everything = { subAccounts: null, actions: null }
+    return (await this.#feed.read(accountId, everything, seq - 1, seq)).rows[0]
   }
 
   async #send(webhook: Delivering['webhook'], row: FeedRow, signal: AbortSignal): Promise<void> {

@@ -311,6 +311,8 @@ export interface AccountFeedStore {
 export interface FeedRange {
   readonly after: number
   readonly upTo: number
+  /** How many rows at most. */
+  readonly limit: number
 }
 
 export interface WebhookStore {

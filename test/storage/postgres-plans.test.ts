@@ -217,7 +217,7 @@ function describePlans(partitions: number): void {
     'tokens of all accounts that expire soon': () => reads.countExpiring(db, 1, 2),
     'tokens that are to be announced': () => reads.findUnannounced(db, 1, 2, 1, 10),
     'events after a row': () =>
-      reads.readFeed(db, account.id, { after: 1, upTo: 9 }, { subAccounts: null, actions: null }),
+      reads.readFeed(db, account.id, { after: 1, upTo: 9, limit: 5 }, { subAccounts: null, actions: null }),
     'how far histories go': () => reads.readHeads(db, [account.id]),
     'webhooks that are due': () => reads.findDue(db, '', 10, 1, 'nobody'),
     'a webhook and what waits': () => reads.findDelivering(db, 'whk_x'),

@@ -239,9 +239,14 @@ describe('query plans', () => {
       operations.announceExpiry(account.id, [{ ...token, endsAt: 2 }], { days: 1, ms: 1 }, 1),
     ),
     'events after a row': () =>
-      reads.readFeed(db, account.id, { after: 1, upTo: 9 }, { subAccounts: null, actions: null }),
+      reads.readFeed(db, account.id, { after: 1, upTo: 9, limit: 5 }, { subAccounts: null, actions: null }),
     'some events after a row': () =>
-      reads.readFeed(db, account.id, { after: 1, upTo: 9 }, { subAccounts: ['sub_x'], actions: ['token.update'] }),
+      reads.readFeed(
+        db,
+        account.id,
+        { after: 1, upTo: 9, limit: 5 },
+        { subAccounts: ['sub_x'], actions: ['token.update'] },
+      ),
     'how far histories go': () => reads.readHeads(db, [account.id]),
     'webhooks that are due': () => reads.findDue(db, '', 10, 1, 'nobody'),
     'a webhook and what waits': () => reads.findDelivering(db, 'whk_x'),

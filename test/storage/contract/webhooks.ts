@@ -67,6 +67,22 @@ export const describeWebhookStore: Part = (estate) => {
 
   const historyOf = async ({ id }: Account) => (await estate().store.listHistory(id, { page: 1, limit: 1 })).items
 
+  test('a feed has as many rows as are asked for, the oldest of those that a filter lets through', async () => {
+    const { store } = estate()
+    const account = await estate().account()
+    for (let n = 0; n < 3; n++) {
+      await estate().subAccount(account)
+      await estate().key(account)
+    }
+    const actions = ['sub-account.create'] as const
+    const read = async (after: number, limit: number) =>
+      (await store.readFeed(account.id, { after, upTo: 100, limit }, { subAccounts: null, actions })).map(
+        ({ seq }) => seq,
+      )
+    assert.deepEqual([await read(0, 1), await read(2, 1), await read(0, 10)], [[2], [4], [2, 4, 6]])
+    assert.deepEqual(await store.readHeads([account.id, 'acc_none']), new Map([[account.id, 7]]))
+  })
+
   test('another account’s webhook is exactly like a missing one', async () => {
     const [mine, theirs] = [await estate().account(), await estate().account()]
     const { id } = await made(theirs)

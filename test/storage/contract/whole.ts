@@ -193,7 +193,8 @@ export function describeWhole(open: OpenEmptyStore): void {
         findLimits: () => closed.findLimits(['tok_x']),
         saveUses: () => closed.saveUses(new Map([['tok_x', 1]])),
         listHistory: () => closed.listHistory(account.id, FIRST_PAGE),
-        readFeed: () => closed.readFeed(account.id, { after: 0, upTo: 1 }, { subAccounts: null, actions: null }),
+        readFeed: () =>
+          closed.readFeed(account.id, { after: 0, upTo: 1, limit: 1 }, { subAccounts: null, actions: null }),
         readHeads: () => closed.readHeads([account.id]),
         readChains: () => Array.fromAsync(closed.readChains()),
         findNews: () => closed.findNews(undefined, ['token.update'], 1),
