@@ -15,10 +15,15 @@ const RIGHTS_OF: Readonly<Record<Permissions['role'], readonly Right[]>> = {
   verifier: ['introspect'],
 }
 
+/** A dry run needs only the right to read; what is asked here is none. */
+const LEAK = 'POST /api/v1/apiClient/leak'
+
 /** Other than to read for GET, and to change for the rest; null: every caller may. */
 const NEEDED: Readonly<Record<string, Right | null>> = {
   'GET /api/v1/apiClient/whoami': null,
   'POST /oauth2/introspect': 'introspect',
+  'POST /api/v1/leaks/trufflehog': 'introspect',
+  [LEAK]: 'read',
   'POST /api/v1/apiClient/token/:id/reveal': 'read',
   'GET /api/v1/apiClient/key': 'manageKeys',
   'POST /api/v1/apiClient/key': 'manageKeys',
@@ -126,6 +131,7 @@ export function describeRights(engine: Engine): void {
     function refusalOf(route: string, role: Permissions['role'], reveal: boolean, scope: Scope): string | undefined {
       const needed = neededFor(route)
       if (needed !== null && !RIGHTS_OF[role].includes(needed)) return RIGHTS[needed]
+      if (route === LEAK && !RIGHTS_OF[role].includes('change')) return RIGHTS.change
       if (route === REVEAL && !reveal) return 'see credentials'
       if (needed === 'manageWebhooks' && scope !== 'all') return RIGHTS.manageWebhooks
       if (NEEDS_ALL.includes(route) && scope !== 'all') return 'create sub-accounts'
