@@ -351,7 +351,7 @@ const subAccountOfItem = ({ subAccountOf }: Dialect, account: string) => `(
 
 const REVOCATIONS = ['token.rotate', 'token.delete', 'key.revoke', 'session.revoke'] satisfies readonly Action[]
 
-/** A token that was switched off and a sub-account that was suspended are told from other changes by their facts. */
+/** A token that was switched off and a sub-account that was suspended are distinguished from other changes by their facts. */
 function revokes({ contains, withoutMetadata }: Dialect): string {
   const facts = withoutMetadata('to_facts')
   const suspends = `${contains(facts, `'"suspendedAt":'`)} AND NOT ${contains(facts, `'"suspendedAt":null'`)}`

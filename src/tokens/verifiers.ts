@@ -69,7 +69,7 @@ export class Verifiers {
     const [id, termMs] = [newId('vfr', origin.at), leaseSeconds * 1_000]
     const times = { since: origin.at, confirmedAt: origin.at, renewal: 1, termMs }
     const record = { id, accountId, keyId: authority.id, name, version, state: 'held' as const, ...times }
-    // First, so that nothing can fail once the lease has begun. What was changed in between is told with the next answer.
+    // First, so that nothing can fail once the lease has begun. What was changed in between comes with the next answer.
     await this.#feed.look()
     const { position, changes } = await this.#feed.since(undefined)
     await this.#parts.store.insertVerifier(record, origin)

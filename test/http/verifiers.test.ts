@@ -223,7 +223,7 @@ function describeOn(engine: Engine): void {
     }
   })
 
-  test('a key for all accounts verifies all of them, is told of all, and manages nothing', async () => {
+  test('a key for all accounts verifies all of them, hears of changes in all, and manages nothing', async () => {
     const { operator } = estate.running
     const { id } = await operator.getAllAccounts()
     const all = await newKey(id)

@@ -234,7 +234,7 @@ function describeWebhooks(engine: Engine): void {
       await remove(_id)
     })
 
-    test('a test is sent at once, and its answer is told', async () => {
+    test('a test is sent at once, and the answer to it is shown', async () => {
       const receiver = await receive()
       const { _id } = await create({ url: receiver.url })
       const good = await ask('POST', `/${_id}/test`)

@@ -193,7 +193,7 @@ describe('query plans', () => {
     'a list of people who are signed in': () => reads.listSessions(db, '~', 500),
     'the verifiers that a change waits for': () => reads.listVerifiers(db, { accountIds: [account.id, 'acc_x'] }),
     'verifiers by their ids': () => reads.listVerifiers(db, { ids: ['vfr_x'] }),
-    'the last change of an account that verifiers are told': () => reads.findMark(db, account.id, DECISIVE),
+    'the last change of an account that verifiers must confirm': () => reads.findMark(db, account.id, DECISIVE),
     'what was changed since a position': () =>
       reads.findNews(db, reads.findNews(db, undefined, [], 1).position, DECISIVE, 1_000),
     'a verification': () => reads.findByDigest(db, token.digest),

@@ -1,4 +1,4 @@
-// Verifiers that hold a lease, and the feed of all histories that they are told from.
+// Verifiers that hold a lease, and the feed of all histories that their news are read from.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { covers, DECISIVE, MOST_NEWS } from '../../../src/tokens/model/lease.ts'
