@@ -39,13 +39,18 @@ const BOTH_ENGINES = [
   'storage/columns.ts',
   'storage/queries.ts',
   'storage/pages.ts',
+  'storage/history-queries.ts',
+  'storage/token-queries.ts',
   'storage/webhook-queries.ts',
+  'storage/statements.ts',
   'storage/locked-tables.ts',
   'storage/migrations.ts',
   'storage/store-secret.ts',
   'storage/fair-queue.ts',
   'tokens',
 ]
+
+const QUESTIONS = ['storage/statements.ts', 'storage/queries.ts', 'storage/columns.ts', 'tokens']
 
 /**
  * The layers, highest first: what a room may import stands below it. A file belongs to the longest name that its path below `src`
@@ -78,8 +83,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'storage/sqlite': BOTH_ENGINES,
   'storage/postgres': BOTH_ENGINES,
   'storage/changes': ['storage/webhook-queries.ts', 'storage/queries.ts', 'storage/columns.ts', 'tokens'],
-  'storage/webhook-queries.ts': ['storage/pages.ts', 'storage/queries.ts', 'storage/columns.ts', 'tokens'],
-  'storage/pages.ts': ['storage/queries.ts', 'storage/columns.ts', 'tokens'],
+  'storage/webhook-queries.ts': QUESTIONS,
+  'storage/history-queries.ts': QUESTIONS,
+  'storage/token-queries.ts': QUESTIONS,
+  'storage/pages.ts': QUESTIONS,
+  'storage/statements.ts': ['storage/queries.ts', 'storage/columns.ts', 'tokens'],
   'storage/queries.ts': ['storage/columns.ts', 'tokens'],
   'storage/locked-tables.ts': ['storage/columns.ts', 'tokens'],
   'storage/columns.ts': ['tokens'],

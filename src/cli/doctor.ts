@@ -2,7 +2,7 @@
 import type { Latchkey } from '../compose.ts'
 import { nameSome } from '../tokens/errors.ts'
 import { HISTORY_HEADS } from '../tokens/model/tables.ts'
-import type { Damage, Revocations } from '../tokens/ports.ts'
+import type { Damage, Revocations } from '../tokens/operator-ports.ts'
 import { ChainCheck } from '../tokens/record/history.ts'
 import { type OnPhase, partsOf } from '../tokens/upkeep/copy.ts'
 import { BROKEN_JOURNAL, DAMAGED, type Examined, examineRows, type Totals } from '../tokens/upkeep/examination.ts'

@@ -1,12 +1,13 @@
 // Statements about webhooks, their deliveries and claims, in the same words for both engines. `?1` is the first
 // parameter, which PostgreSQL writes `$1`.
+
+import type { Behind, DueWebhook } from '../tokens/event-ports.ts'
 import type { PageRequest, Slice } from '../tokens/model/page.ts'
 import type { Timestamp } from '../tokens/model/token.ts'
 import { actionsOf, type StoredDelivery, type StoredWebhook } from '../tokens/model/webhook.ts'
-import type { Behind, DueWebhook } from '../tokens/ports.ts'
 import { DELIVERY, WEBHOOK } from './columns.ts'
-import { type Dialect, type Question, toSlice, Values } from './pages.ts'
 import { accountsOf, query, sharedSql } from './queries.ts'
+import { type Dialect, type Question, toSlice, Values } from './statements.ts'
 
 const WEBHOOKS = `SELECT ${WEBHOOK.columns('w')} FROM webhooks w`
 const DELIVERIES = `SELECT ${DELIVERY.columns('d')} FROM webhook_deliveries d`

@@ -1,8 +1,9 @@
 // The history of an account from a position on: which accounts have news, and the rows that a reader may see. Event streams and
 // webhooks read it.
 import { Failure } from './errors.ts'
+import type { AccountFeedStore } from './event-ports.ts'
 import type { Caller } from './model/permissions.ts'
-import type { AccountFeedStore, Parts } from './ports.ts'
+import type { Parts } from './ports.ts'
 import { type Cursor, type FeedFilter, type FeedRow, NOT_A_POSITION } from './record/history.ts'
 import type { Stamps } from './trust/vault.ts'
 

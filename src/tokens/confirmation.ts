@@ -1,9 +1,10 @@
 // A change that verification depends on is answered when every verifier has confirmed it, or can no longer decide by what was before
 // it. All changes of this process that wait ask the store together.
 import { Failure, failure } from './errors.ts'
+import type { HistoryFeed, VerifierStore } from './event-ports.ts'
 import { DECISIVE, Sightings, type Standing, standingOf, type Verifier } from './model/lease.ts'
 import { ALL_ACCOUNTS } from './model/permissions.ts'
-import type { HistoryFeed, RequestScope, Store, VerifierStore } from './ports.ts'
+import type { RequestScope, Store } from './ports.ts'
 import { Recent } from './recent.ts'
 import { methodsOf } from './store-methods.ts'
 

@@ -2,10 +2,11 @@
 // A request is abandoned when the claim may have run out, so that two processes never send to one receiver at the same time.
 import { randomUUID } from 'node:crypto'
 import { AccountFeed } from './account-feed.ts'
+import type { AccountFeedStore, ClaimStore, Delivering, DeliveryStore, DueWebhook, Receivers } from './event-ports.ts'
 import { nextStep, type Outcome } from './model/delivery.ts'
 import { WEBHOOKS } from './model/tables.ts'
 import { actionsOf, deliveryId, type StoredWebhook } from './model/webhook.ts'
-import type { AccountFeedStore, ClaimStore, Delivering, DeliveryStore, DueWebhook, Parts, Receivers } from './ports.ts'
+import type { Parts } from './ports.ts'
 import type { FeedRow } from './record/history.ts'
 import { isGenuine } from './trust/stamp.ts'
 import { openSecrets } from './webhooks.ts'

@@ -1,7 +1,8 @@
 // Follows the histories of all accounts for everybody in this process who waits for a change: the store is asked once for all of
 // them. Remembers the last changes, and which positions were handed out between them.
+
+import type { HistoryFeed } from './event-ports.ts'
 import { type Change, DECISIVE, MOST_NEWS } from './model/lease.ts'
-import type { HistoryFeed } from './ports.ts'
 import { Recent } from './recent.ts'
 
 /** Positions that callers come back with: one for each call that waits, and some that were lost. */

@@ -6,9 +6,9 @@ import { candidatesIn, type Text } from './leaks/candidates.ts'
 import { Shapes } from './leaks/shapes.ts'
 import { type Caller, requireRight, sees } from './model/permissions.ts'
 import type { AccountKey, ListedToken, Timestamp } from './model/token.ts'
+import type { ImportStore } from './operator-ports.ts'
 import type {
   IdentityStore,
-  ImportStore,
   KeyStore,
   Parts,
   ReportStore,

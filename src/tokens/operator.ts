@@ -15,17 +15,8 @@ import {
   type VerifiedToken,
 } from './model/token.ts'
 import { type NewSubAccount, type NewToken, newSubAccountFields } from './model/update.ts'
-import type {
-  AccountStore,
-  IdentityStore,
-  ImportStore,
-  NameAsked,
-  OwnerStore,
-  Parts,
-  SubAccountStore,
-  TokenStore,
-  VerificationStore,
-} from './ports.ts'
+import type { ImportStore, NameAsked, OwnerStore } from './operator-ports.ts'
+import type { AccountStore, IdentityStore, Parts, SubAccountStore, TokenStore, VerificationStore } from './ports.ts'
 import type { Origin } from './record/history.ts'
 import { sealToken } from './sealed-token.ts'
 import { maskOf, NOT_STORED, newCredential } from './trust/credential.ts'

@@ -1,15 +1,21 @@
 // The interfaces that the domain requires of a store. Two engines implement all of it, and one contract suite tests both.
+import type {
+  AccountFeedStore,
+  ClaimStore,
+  DeliveryStore,
+  ExpiryStore,
+  HistoryFeed,
+  VerifierStore,
+  WebhookStore,
+} from './event-ports.ts'
 import type { LimitStore } from './limiter.ts'
-import type { Attempted, Outcome } from './model/delivery.ts'
-import type { Change, Verifier } from './model/lease.ts'
 import type { OverviewCounts, OverviewQuestion } from './model/overview.ts'
 import type { PageRequest, Slice, TokenQuery } from './model/page.ts'
 import type { StoredSession } from './model/session.ts'
-import type { LIMITS, RecordOf, StoredRow, Table } from './model/tables.ts'
+import type { LIMITS, RecordOf } from './model/tables.ts'
 import type {
   Account,
   AccountKey,
-  ExpiringToken,
   ListedToken,
   Status,
   StoredKey,
@@ -20,22 +26,13 @@ import type {
   TokenRecord,
 } from './model/token.ts'
 import type { SubAccountUpdate } from './model/update.ts'
-import type { StoredDelivery, StoredWebhook } from './model/webhook.ts'
+import type { ImportStore, MasterKeyStore, OwnerStore, RowStore } from './operator-ports.ts'
 import type { AccountUpdate, Expected, TokenChange } from './plan.ts'
-import type {
-  ChainLink,
-  FeedFilter,
-  FeedRow,
-  HistoryQuery,
-  KeptRequest,
-  ListedHistoryRow,
-  Origin,
-} from './record/history.ts'
+import type { HistoryQuery, KeptRequest, ListedHistoryRow, Origin } from './record/history.ts'
 import type { KeyRing, VaultStore } from './trust/key-ring.ts'
 import type { Stamped, Tampered } from './trust/stamp.ts'
 import type { Stamps } from './trust/vault.ts'
 import type { Candidate } from './trust/verdict.ts'
-import type { WebhookChange } from './webhook-plan.ts'
 
 /**
  * What every engine guarantees:
@@ -90,28 +87,6 @@ export interface Parts<Ports> {
   readonly now: () => Timestamp
   /** Called for every row whose stamp does not match, or whose credential cannot be decrypted. */
   readonly onTampered: (tampered: Tampered) => void
-}
-
-/** An event for a receiver. */
-export interface Message {
-  readonly url: string
-  /** The same over all attempts. */
-  readonly id: string
-  /** Each of them signs. */
-  readonly secrets: readonly string[]
-  readonly row: SentRow
-  readonly at: Timestamp
-}
-
-/** Of the history, or like one of it. */
-export type SentRow = Omit<FeedRow, 'accountId' | 'tokenId' | 'action'> & { readonly action: string }
-
-/** How receivers of webhooks are reached. */
-export interface Receivers {
-  /** Why nothing is sent to an address, as the end of a sentence; undefined if it may be, or if its name cannot be resolved now. */
-  findObstacle(url: string): Promise<string | undefined>
-  /** Never rejects. Ends early when the signal is aborted. */
-  send(message: Message, signal: AbortSignal): Promise<Outcome>
 }
 
 /** Who calls. */
@@ -213,12 +188,6 @@ export interface SubAccountStore {
   ): Promise<SubAccountRow>
 }
 
-/** For the operator, who has no account. */
-export interface OwnerStore {
-  /** The account that owns a sub-account, a webhook or a token, deleted tokens included. */
-  findOwner(id: string): Promise<string | undefined>
-}
-
 export interface AccountStore {
   insertAccount(account: Account, origin: Origin): Promise<void>
   listAccounts(): Promise<readonly Account[]>
@@ -256,205 +225,6 @@ export interface ReportStore {
   listHistory(accountId: string, query: HistoryQuery): Promise<Slice<ListedHistoryRow>>
 }
 
-/** What was changed since a position. */
-export interface News {
-  /** Everything that was committed up to here has been read. */
-  readonly position: string
-  /** In no certain order. Undefined if there are more than asked for, or if the store does not know the position. */
-  readonly changes: readonly Change[] | undefined
-}
-
-/** The histories of all accounts together, from any position on: complete, whatever transactions are running. */
-export interface HistoryFeed {
-  /** Of these actions. Without a position, only where the history is now. */
-  findNews(since: string | undefined, actions: readonly string[], limit: number): Promise<News>
-  /** Of the account's last change by one of these actions, for `covers` in lease.ts. Undefined if there is none. */
-  findMark(accountId: string, actions: readonly string[]): Promise<string | undefined>
-}
-
-export interface VerifierQuery {
-  readonly accountIds?: readonly string[]
-  readonly ids?: readonly string[]
-}
-
-/** A call of a verifier that confirms a position. */
-export interface Renewal {
-  readonly id: string
-  readonly accountId: string
-  /** Undefined if it names none that can be read: what it had confirmed before stays. */
-  readonly acked: string | undefined
-  readonly at: Timestamp
-}
-
-/** Verifiers that hold a lease. See model/lease.ts. */
-export interface VerifierStore {
-  /** With a position that was read in the same transaction, which is returned. Removes those that were evicted a day ago, too. */
-  insertVerifier(verifier: Omit<Verifier, 'acked'>, origin: Origin): Promise<string>
-  /** All in one transaction. Answers with those that exist in these accounts, as they are then; evicted ones are not renewed. */
-  renewVerifiers(renewals: readonly Renewal[]): Promise<readonly Verifier[]>
-  /** In no certain order, without evicted ones whose last lease has run out. */
-  listVerifiers(query: VerifierQuery): Promise<readonly Verifier[]>
-  /** Rejects with `verifier-not-found`. Without an account: of any. */
-  evictVerifier(accountId: string | undefined, id: string, origin: Origin): Promise<Verifier>
-  /** Its lease has run out. Does nothing if it has been renewed since. */
-  endLease(id: string, renewal: number): Promise<boolean>
-}
-
-/** The history of one account as a feed. */
-export interface AccountFeedStore {
-  /** How far the histories of these accounts go; those without any are left out. */
-  readHeads(accountIds: readonly string[]): Promise<ReadonlyMap<string, number>>
-  /** Of the rows after one up to another, those that the filter lets through, oldest first. */
-  readFeed(accountId: string, range: FeedRange, filter: FeedFilter): Promise<readonly FeedRow[]>
-}
-
-export interface FeedRange {
-  readonly after: number
-  readonly upTo: number
-  /** How many rows at most. */
-  readonly limit: number
-}
-
-export interface WebhookStore {
-  /** Its position becomes that of its creation. Rejects with `too-many-webhooks`. */
-  insertWebhook(webhook: StoredWebhook, origin: Origin): Promise<StoredWebhook>
-  /** Newest first. */
-  listWebhooks(accountId: string): Promise<readonly Stamped<StoredWebhook>[]>
-  findWebhook(accountId: string, id: string): Promise<Stamped<StoredWebhook> | undefined>
-  /** Rejects with `webhook-not-found` or `delivery-not-found`. A deleted webhook is answered as it was. */
-  changeWebhook(accountId: string, id: string, change: WebhookChange, origin: Origin): Promise<ChangedWebhook>
-  /** Newest event first. */
-  listDeliveries(accountId: string, id: string, query: PageRequest): Promise<Slice<StoredDelivery>>
-  /** What an active webhook has not got yet, of the events that it gets. */
-  readBehind(webhook: StoredWebhook): Promise<Behind>
-  /** Of all accounts: how many webhooks the service has switched off, and some of those that may be behind. */
-  readLagging(limit: number): Promise<{ readonly disabled: number; readonly lagging: readonly StoredWebhook[] }>
-}
-
-export interface ChangedWebhook {
-  readonly webhook: StoredWebhook
-  /** Of a change that names one. */
-  readonly delivery: StoredDelivery | undefined
-}
-
-export interface Behind {
-  readonly events: number
-  /** When the first of them happened. */
-  readonly since: Timestamp | null
-}
-
-export interface DueWebhook {
-  readonly id: string
-  readonly accountId: string
-  /** How far the history of the account goes. */
-  readonly head: number
-  /** Another attempt, or what the history has after its position. */
-  readonly due: 'attempt' | 'news' | null
-}
-
-/** What is sent to webhooks, and what came of it. */
-export interface DeliveryStore {
-  /** Active webhooks after an id, in the order of their ids. Those of other holders are not due. */
-  findDue(after: string, limit: number, at: Timestamp, holder: string): Promise<readonly DueWebhook[]>
-  /** A webhook, and its deliveries that wait, soonest first. */
-  findDelivering(id: string): Promise<Delivering | undefined>
-  /** Does nothing where the webhook is gone, or somebody else has dealt with the event. */
-  settleDelivery(id: string, attempted: Attempted, outcome: Outcome, at: Timestamp): Promise<void>
-  /** Rows of the history up to this one are dealt with. */
-  passEvents(id: string, upTo: number): Promise<void>
-}
-
-/** Which process does what no two may do at the same time. */
-export interface ClaimStore {
-  /** False while somebody else holds it. Of the database's clock. */
-  claim(name: string, holder: string, ms: number): Promise<boolean>
-  /** Only those that it still holds. */
-  renewClaims(holder: string, ms: number): Promise<void>
-  releaseClaims(holder: string): Promise<void>
-}
-
-export interface ExpiryStore {
-  /** Active tokens that end in a range, and were not announced since `windowMs` before their end. */
-  findUnannounced(
-    from: Timestamp,
-    before: Timestamp,
-    windowMs: number,
-    limit: number,
-  ): Promise<readonly ExpiringToken[]>
-  /** With a row in the history for each that nobody else has announced meanwhile. All are of one account. */
-  announceExpiry(
-    accountId: string,
-    tokens: readonly ExpiringToken[],
-    window: ExpiryWindow,
-    at: Timestamp,
-  ): Promise<void>
-}
-
-export interface Delivering {
-  readonly webhook: Stamped<StoredWebhook>
-  readonly waiting: readonly StoredDelivery[]
-}
-
-/** How long before their end tokens are announced. */
-export interface ExpiryWindow {
-  readonly days: number
-  readonly ms: number
-}
-
-export interface MasterKeyChange {
-  /** The sealing key; refused as `master-key-superseded` when it no longer is. */
-  readonly from: string
-  readonly to: string
-  /** The store secret, sealed with the new key. */
-  readonly sealedSecret: Uint8Array
-  readonly at: Timestamp
-}
-
-/** A credential sealed with another key, to be stored only if it is still sealed as before. */
-export interface Resealed {
-  readonly id: string
-  readonly before: Uint8Array
-  readonly after: Uint8Array
-}
-
-export interface NameAsked {
-  readonly subAccountId: string
-  readonly name: string
-}
-
-/** For the operator, who imports tokens, and searches texts for imported credentials. */
-export interface ImportStore {
-  /** In the order asked for. */
-  findTokensByNames(asked: readonly NameAsked[]): Promise<readonly (TokenRecord | undefined)[]>
-  /** Tokens whose credential may be an imported one, after an id, in the order of their ids. */
-  listImported(after: string, limit: number): Promise<readonly ListedToken[]>
-  listImportedOf(accountId: string, after: string, limit: number): Promise<readonly ListedToken[]>
-  /** Former credentials that may have been imported, and may still work: their masked forms, undefined where one is unknown. */
-  listFormerImported(): Promise<readonly (string | undefined)[]>
-  listFormerImportedOf(accountId: string): Promise<readonly (string | undefined)[]>
-}
-
-/** For examination, copying and the rotation of the master key. */
-export interface RowStore {
-  /** Every history row of every account in chain order, with the heads. */
-  readChains(): AsyncIterable<ChainLink>
-  /** Stored rows after one that was read before, in the order of the table's key. */
-  readRows(table: Table, after: StoredRow | undefined, limit: number): Promise<readonly StoredRow[]>
-}
-
-export interface MasterKeyStore {
-  /** The ids of the keys that the store needed once. None of them ever seals again. */
-  listRetiredMasterKeys(): Promise<readonly string[]>
-  /** Once this resolves, no process seals anything with the former key. */
-  changeMasterKey(change: MasterKeyChange): Promise<void>
-  /** Skips those whose credential is no longer sealed as before. Returns how many were replaced. */
-  resealTokens(resealed: readonly Resealed[]): Promise<number>
-  /** The same for secrets of webhooks, former ones included. */
-  resealWebhooks(resealed: readonly Resealed[]): Promise<number>
-  /** For a key that no longer seals, and that no credential is sealed with. */
-  retireMasterKey(id: string, at: Timestamp): Promise<void>
-}
-
 /** The request that calls are made for. */
 export interface RequestScope {
   /** How much of its time is spent already. */
@@ -477,30 +247,4 @@ export interface StoreLife {
   ping(): Promise<void>
   /** Waits for the changes in progress. */
   close(): Promise<void>
-}
-
-/** What is wrong with the files of a store, in words; undefined where nothing is. */
-export interface Damage {
-  readonly database: string | undefined
-  readonly journal: string | undefined
-}
-
-/** Whether a store has every revocation that was confirmed: one that was restored may lack some. */
-export interface Revocations {
-  /**
-   * Why nobody may be let in, for the operator; undefined when all is well. While there is such a reason, `findAccount`,
-   * `findKey`, `findSession`, `findCandidate`, `ping`, every change and, within a request, every read reject with
-   * `revocations-unknown`.
-   */
-  findObstacle(): Promise<string | undefined>
-  /** What the operator can do about it, other than to accept it. */
-  readonly remedy: string
-  /** The state, in words, where there is no obstacle. */
-  summary(): Promise<string>
-}
-
-/** What only a store of files has. */
-export interface StoreFiles {
-  /** Reads all of the files. */
-  findDamage(): Promise<Damage>
 }

@@ -2,6 +2,7 @@
 import { AccountFeed } from './account-feed.ts'
 import { AccountKeys, type KeyPorts } from './account-keys.ts'
 import { Failure } from './errors.ts'
+import type { AccountFeedStore } from './event-ports.ts'
 import { type AskedOnce, askedOnce, creationFields, isSameAnswer, once } from './idempotency.ts'
 import { type LeakPorts, Leaks } from './leaks.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './model/overview.ts'
@@ -19,7 +20,6 @@ import {
 } from './model/update.ts'
 import type { Expected, TokenChange } from './plan.ts'
 import type {
-  AccountFeedStore,
   IdentityStore,
   Parts,
   ReportStore,

@@ -1,12 +1,12 @@
 // Verifiers: processes that verify credentials by what they remember, and hold a lease for it. See model/lease.ts.
 import { Confirmation, type ConfirmationEvents } from './confirmation.ts'
 import { Failure } from './errors.ts'
+import type { HistoryFeed, VerifierStore } from './event-ports.ts'
 import { Feed } from './feed.ts'
 import { type Change, type Forget, LEASE_SECONDS, toForget, type Verifier } from './model/lease.ts'
 import { type Page, type PageRequest, toPage } from './model/page.ts'
 import { ALL_ACCOUNTS, type Caller, notAllowed } from './model/permissions.ts'
 import { newId, type Timestamp } from './model/token.ts'
-import type { HistoryFeed, VerifierStore } from './ports.ts'
 import { Recent } from './recent.ts'
 import type { Origin } from './record/history.ts'
 import { Renewals } from './renewals.ts'

@@ -1,6 +1,7 @@
 // The webhooks of an account: made, listed, changed, tested and deleted by callers who may. What is sent to them, and when, is in
 // dispatch.ts.
 import { Failure } from './errors.ts'
+import type { ChangedWebhook, DeliveryStore, Receivers, WebhookStore } from './event-ports.ts'
 import { askedOnce, once } from './idempotency.ts'
 import type { Outcome } from './model/delivery.ts'
 import { type Page, type PageRequest, toPage } from './model/page.ts'
@@ -15,7 +16,7 @@ import {
   shownUrl,
   type WebhookUpdate,
 } from './model/webhook.ts'
-import type { ChangedWebhook, DeliveryStore, Parts, Receivers, RequestStore, WebhookStore } from './ports.ts'
+import type { Parts, RequestStore } from './ports.ts'
 import type { KeptRequest, Origin } from './record/history.ts'
 import type { VaultStore } from './trust/key-ring.ts'
 import { webhookContext } from './trust/vault.ts'

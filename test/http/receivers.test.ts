@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { HttpReceivers, type Resolve, retryAfterOf } from '../../src/receivers.ts'
-import type { Message } from '../../src/tokens/ports.ts'
+import type { Message } from '../../src/tokens/event-ports.ts'
 import { parseAddress, parseBlock } from '../../src/tokens/verify/addresses.ts'
 import { isPublicAddress } from '../../src/tokens/verify/public-addresses.ts'
 import { WebhookReceiver } from '../support/webhook-receiver.ts'

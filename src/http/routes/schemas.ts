@@ -8,7 +8,6 @@ import { DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE } from '../../tokens/model/page.ts'
 import { ROLES, type Role } from '../../tokens/model/permissions.ts'
 import { STATUSES } from '../../tokens/model/token.ts'
 import { MAX_METADATA_BYTES, SUB_ACCOUNT_STATUSES } from '../../tokens/model/update.ts'
-import { DISABLED_REASONS, ORDERS } from '../../tokens/model/webhook.ts'
 import {
   MAX_LIFETIME_SECONDS,
   MAX_LISTED,
@@ -20,16 +19,16 @@ import {
 } from '../../tokens/verify/policy.ts'
 import { EFFECTIVE_STATUSES } from '../../tokens/verify/verdict.ts'
 
-const text = (description: string, example?: string) =>
+export const text = (description: string, example?: string) =>
   Type.String(example === undefined ? { description } : { description, examples: [example] })
 /** The serializer formats a Date faster than `toISOString` does. */
 export const time = (description: string) =>
   Type.Unsafe<Date | string>(Type.String({ description, format: 'date-time', examples: ['2026-01-31T09:30:00.000Z'] }))
 /** A list of types: for a union, the serializer would validate every value. */
-const orNull = (schema: object) => Type.Unsafe<string | null>({ ...schema, type: ['string', 'null'] })
-const timeOrNull = (description: string) => orNull({ format: 'date-time', description })
-const count = (description: string) => Type.Integer({ description, examples: [1] })
-const oneOf = <Value extends string>(values: readonly Value[], description: string, example = values[0]) =>
+export const orNull = (schema: object) => Type.Unsafe<string | null>({ ...schema, type: ['string', 'null'] })
+export const timeOrNull = (description: string) => orNull({ format: 'date-time', description })
+export const count = (description: string) => Type.Integer({ description, examples: [1] })
+export const oneOf = <Value extends string>(values: readonly Value[], description: string, example = values[0]) =>
   Type.Unsafe<Value>(Type.String({ enum: [...values], description, examples: [example] }))
 
 const SubAccountSummary = Type.Object(
@@ -354,74 +353,6 @@ export const Session = Type.Object(
 )
 export type WireSession = Static<typeof Session>
 
-export const Webhook = Type.Object(
-  {
-    _id: text('Webhook identifier', 'whk_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
-    url: text('Where events are sent', 'https://example.com/latchkey'),
-    events: Type.Unsafe<readonly string[] | null>({
-      type: ['array', 'null'],
-      items: { type: 'string' },
-      description: 'Which events it gets; null for all',
-      examples: [['token.*']],
-    }),
-    order: oneOf(ORDERS, 'Whether an event waits for those before it'),
-    status: oneOf(STATUSES, 'Whether events are sent'),
-    behind: Type.Integer({ description: 'Events that it has not got yet', examples: [0] }),
-    lastSuccessAt: timeOrNull('When the last event was delivered'),
-    disabledBecause: orNull({
-      enum: [...DISABLED_REASONS, null],
-      description: 'Why the service has switched it off: `gone` (410), or `failing` for five days',
-    }),
-    formerSecretUntil: timeOrNull('Until when the secret before the last rotation signs too'),
-    createdAt: time('When it was made'),
-  },
-  { title: 'Webhook' },
-)
-export type WireWebhook = Static<typeof Webhook>
-export const CreatedWebhook = Type.Object(
-  {
-    ...Webhook.properties,
-    secret: text(
-      'Shown once: by this a receiver checks signatures',
-      'whsec_bGF0Y2hrZXkgbGF0Y2hrZXkgbGF0Y2hrZXkgMTIzNDU=',
-    ),
-  },
-  { title: 'CreatedWebhook' },
-)
-export const DeletedWebhook = Type.Object(
-  { _id: text('The webhook that is gone', 'whk_019b2f0c5a3c8e1d2c3b4a5f6e7d') },
-  { title: 'DeletedWebhook' },
-)
-const responseStatus = Type.Unsafe<number | null>({
-  type: ['integer', 'null'],
-  description: 'What the receiver answered last; null without an answer',
-  examples: [200],
-})
-export const WebhookTest = Type.Object(
-  {
-    delivered: Type.Boolean({ description: 'Whether the receiver has taken the event', examples: [true] }),
-    responseStatus,
-    error: orNull({ description: 'Why not' }),
-  },
-  { title: 'WebhookTest' },
-)
-export type WireWebhookTest = Static<typeof WebhookTest>
-export const Delivery = Type.Object(
-  {
-    _id: text('Delivery identifier, which the receiver gets as `webhook-id`', 'whk_019b2f0c5a3c8e1d2c3b4a5f6e7d_7'),
-    event: text('The action of the history', 'token.update'),
-    seq: count('The entry of the history'),
-    at: time('The last attempt'),
-    attempts: count('How many there were'),
-    status: oneOf(['waiting', 'delivered', 'skipped'], 'Whether it waits for another attempt', 'delivered'),
-    responseStatus,
-    error: orNull({ description: 'Why the last attempt failed' }),
-    nextAttemptAt: timeOrNull('When it is tried again'),
-  },
-  { title: 'Delivery' },
-)
-export type WireDelivery = Static<typeof Delivery>
-
 export const WhoAmI = Type.Object(
   {
     account: Type.Object({
@@ -456,8 +387,6 @@ export function pageFields<Item extends ReturnType<typeof Type.Object>>(item: It
   }
 }
 
-export const WebhookPage = Type.Object(pageFields(Webhook), { title: 'WebhookPage' })
-export const DeliveryPage = Type.Object(pageFields(Delivery), { title: 'DeliveryPage' })
 export const SessionPage = Type.Object(pageFields(Session), { title: 'SessionPage' })
 export const KeyPage = Type.Object(pageFields(Key), { title: 'KeyPage' })
 export const TokenPage = Type.Object(pageFields(Token), { title: 'TokenPage' })

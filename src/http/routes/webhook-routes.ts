@@ -7,7 +7,8 @@ import { ORDERS, readNewWebhook, readWebhookPatch } from '../../tokens/model/web
 import { deliveryToWire, outcomeToWire, webhookToWire } from '../../wire/webhook.ts'
 import { readIdempotencyKey } from '../protocol/conditions.ts'
 import { type AccountRoute, IDEMPOTENCY_KEY } from './route.ts'
-import * as schemas from './schemas.ts'
+import { PageParameters } from './schemas.ts'
+import * as schemas from './webhook-schemas.ts'
 
 const BASE = '/api/v1/apiClient/webhook'
 const NOT_FOUND = [reasonOf('webhook-not-found')]
@@ -41,7 +42,7 @@ const listWebhooks: AccountRoute = {
   url: BASE,
   operationId: 'listWebhooks',
   summary: 'List webhooks, newest first',
-  querystring: Type.Object({ ...schemas.PageParameters }),
+  querystring: Type.Object({ ...PageParameters }),
   data: schemas.WebhookPage,
   success: { message: 'Found 1 webhook(s)' },
   failures: { 400: [BAD_PAGE] },
@@ -168,7 +169,7 @@ const listDeliveries: AccountRoute = {
   description:
     'The last 500, and all that wait for another attempt. Events behind one that waits in strict order were not tried yet.',
   params: Type.Object(id),
-  querystring: Type.Object({ ...schemas.PageParameters }),
+  querystring: Type.Object({ ...PageParameters }),
   data: schemas.DeliveryPage,
   success: { message: 'Found 1 delivery(s)' },
   failures: { 400: [BAD_PAGE], 404: NOT_FOUND },

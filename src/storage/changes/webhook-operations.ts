@@ -1,12 +1,12 @@
 // Changes of webhooks, the outcomes of their deliveries, and announcements of tokens that expire, as operations.ts has the others.
 // The plans are those of tokens/webhook-plan.ts and tokens/model/delivery.ts.
 import { Failure } from '../../tokens/errors.ts'
+import type { ChangedWebhook, ExpiryWindow } from '../../tokens/event-ports.ts'
 import { type Attempted, type Outcome, settle } from '../../tokens/model/delivery.ts'
 import { WEBHOOK_DELIVERIES, WEBHOOKS } from '../../tokens/model/tables.ts'
 import type { ExpiringToken, Timestamp } from '../../tokens/model/token.ts'
 import { MAX_WEBHOOKS, type StoredDelivery, type StoredWebhook } from '../../tokens/model/webhook.ts'
 import { tokenExpiring } from '../../tokens/plan.ts'
-import type { ChangedWebhook, ExpiryWindow } from '../../tokens/ports.ts'
 import type { Origin } from '../../tokens/record/history.ts'
 import { restamp } from '../../tokens/trust/stamp.ts'
 import {

@@ -4,7 +4,8 @@ import { nameSome, OperatorError } from '../errors.ts'
 import { type StoredRow, type Table, TOKENS, WEBHOOKS } from '../model/tables.ts'
 import type { TokenRecord } from '../model/token.ts'
 import type { StoredWebhook } from '../model/webhook.ts'
-import type { CountStore, MasterKeyStore, Parts, Resealed, RowStore } from '../ports.ts'
+import type { MasterKeyStore, Resealed, RowStore } from '../operator-ports.ts'
+import type { CountStore, Parts } from '../ports.ts'
 import { type KeyRing, sealingKeyOf, type VaultStore } from '../trust/key-ring.ts'
 import {
   contextOf,

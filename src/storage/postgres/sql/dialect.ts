@@ -1,6 +1,6 @@
 // What PostgreSQL writes differently from SQLite. Not every server can say of any text whether it is JSON, and a row that was
 // altered may be none: such columns are read by their text.
-import type { Dialect } from '../../pages.ts'
+import type { Dialect } from '../../statements.ts'
 
 /** Permissions for some sub-accounts, exactly as they are stored. */
 const SOME_SUB_ACCOUNTS = String.raw`'^\{"role":"[a-z]+","reveal":(true|false),"subAccounts":\[("[\w-]*"(,"[\w-]*")*)?\]\}$'`

@@ -1,14 +1,19 @@
 // Every question the store answers, pages of tokens aside, as SQL: one statement each, so that an answer comes from one snapshot
 // and one round trip.
+
+import type { Delivering } from '../../../tokens/event-ports.ts'
 import type { StoredKey, Timestamp, TokenActivity, TokenRecord } from '../../../tokens/model/token.ts'
-import type { Delivering, NameAsked, StoredLimit, TokenRow } from '../../../tokens/ports.ts'
+import type { NameAsked } from '../../../tokens/operator-ports.ts'
+import type { StoredLimit, TokenRow } from '../../../tokens/ports.ts'
 import type { Stamped } from '../../../tokens/trust/stamp.ts'
 import type { FoundRows } from '../../../tokens/trust/verdict.ts'
 import { CANDIDATE, CHANGED, LIMIT, LISTED, TOKEN } from '../../columns.ts'
-import type { Dialect, Question } from '../../pages.ts'
+import * as history from '../../history-queries.ts'
 import * as pages from '../../pages.ts'
 import type { Query } from '../../queries.ts'
 import * as queries from '../../queries.ts'
+import type { Dialect, Question } from '../../statements.ts'
+import * as tokens from '../../token-queries.ts'
 import * as webhooks from '../../webhook-queries.ts'
 import type { Connection } from '../postgres-connection.ts'
 import { POSTGRES } from './dialect.ts'
@@ -72,15 +77,15 @@ function built<Args extends readonly unknown[], Answer>(build: (dialect: Dialect
 export const listKeys = built(pages.listKeys)
 export const listVerifiers = built(pages.listVerifiers)
 export const listSubAccounts = built(pages.listSubAccounts)
-export const listHistory = built(pages.listHistory)
-export const countExpiring = built(pages.countExpiring)
-export const findUnannounced = built(pages.findUnannounced)
+export const listHistory = built(history.listHistory)
+export const countExpiring = built(tokens.countExpiring)
+export const findUnannounced = built(tokens.findUnannounced)
 export const listDeliveries = built(webhooks.listDeliveries)
 export const readBehind = built(webhooks.readBehind)
 export const findDue = built(webhooks.findDue)
-export const readFeed = built(pages.readFeed)
-export const readHeads = built(pages.readHeads)
-export const readOverview = built(pages.readOverview)
+export const readFeed = built(history.readFeed)
+export const readHeads = built(history.readHeads)
+export const readOverview = built(tokens.readOverview)
 export const readRows = built(pages.readRows)
 
 export async function findKey(db: Connection, digest: Uint8Array): Promise<Stamped<StoredKey> | undefined> {

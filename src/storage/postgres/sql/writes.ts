@@ -3,7 +3,7 @@ import { Failure } from '../../../tokens/errors.ts'
 import { type Ask, type Reserved, type RowAsk, reserve } from '../../../tokens/model/limit.ts'
 import { SPENT_MS } from '../../../tokens/model/session.ts'
 import type { Timestamp } from '../../../tokens/model/token.ts'
-import type { MasterKeyChange, Resealed } from '../../../tokens/ports.ts'
+import type { MasterKeyChange, Resealed } from '../../../tokens/operator-ports.ts'
 import { PRECISION_MS } from '../../../tokens/record/uses.ts'
 import type { Transaction } from './history.ts'
 

@@ -1,5 +1,5 @@
 // What SQLite writes differently from PostgreSQL.
-import type { Dialect, Value } from '../../pages.ts'
+import type { Dialect, Value } from '../../statements.ts'
 import { inTime } from '../sqlite-connection.ts'
 
 /** Arrays are passed as JSON. */

@@ -1,8 +1,9 @@
 // What was changed since a position, by anybody. A position is the number of the last history row and a part of its stamp: there is
 // one writer at a time, so rows are numbered in the order of their commits, and a file that was replaced by an earlier one has other
 // stamps at the same numbers.
+
+import type { News } from '../../../tokens/event-ports.ts'
 import type { Change } from '../../../tokens/model/lease.ts'
-import type { News } from '../../../tokens/ports.ts'
 import type { Connection } from '../sqlite-connection.ts'
 
 const AT_END = 'SELECT no, hex(substr(stamp, 1, 8)) FROM history WHERE no = (SELECT max(no) FROM history)'

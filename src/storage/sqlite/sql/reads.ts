@@ -1,13 +1,18 @@
 // Every question the store answers, pages of tokens aside, as SQL. Short ones run on the event loop, the others on a reader
 // thread.
+
+import type { Delivering } from '../../../tokens/event-ports.ts'
 import type { ListedToken, SubAccount, TokenActivity, TokenRecord } from '../../../tokens/model/token.ts'
-import type { Delivering, NameAsked, StoredLimit, TokenRow } from '../../../tokens/ports.ts'
+import type { NameAsked } from '../../../tokens/operator-ports.ts'
+import type { StoredLimit, TokenRow } from '../../../tokens/ports.ts'
 import type { FoundRows } from '../../../tokens/trust/verdict.ts'
 import { CANDIDATE, LIMIT, LISTED, LISTED_TOKEN, OWNER, TOKEN } from '../../columns.ts'
-import type { Dialect, Question } from '../../pages.ts'
+import * as history from '../../history-queries.ts'
 import * as pages from '../../pages.ts'
 import type { Query } from '../../queries.ts'
 import * as queries from '../../queries.ts'
+import type { Dialect, Question } from '../../statements.ts'
+import * as tokens from '../../token-queries.ts'
 import * as webhooks from '../../webhook-queries.ts'
 import type { Connection } from '../sqlite-connection.ts'
 import { SQLITE, toInput } from './dialect.ts'
@@ -63,15 +68,15 @@ function built<Args extends readonly unknown[], Answer>(build: (dialect: Dialect
 export const listKeys = built(pages.listKeys)
 export const listVerifiers = built(pages.listVerifiers)
 export const listSubAccounts = built(pages.listSubAccounts)
-export const listHistory = built(pages.listHistory)
-export const countExpiring = built(pages.countExpiring)
-export const findUnannounced = built(pages.findUnannounced)
+export const listHistory = built(history.listHistory)
+export const countExpiring = built(tokens.countExpiring)
+export const findUnannounced = built(tokens.findUnannounced)
 export const listDeliveries = built(webhooks.listDeliveries)
 export const readBehind = built(webhooks.readBehind)
 export const findDue = built(webhooks.findDue)
-export const readFeed = built(pages.readFeed)
-export const readHeads = built(pages.readHeads)
-export const readOverview = built(pages.readOverview)
+export const readFeed = built(history.readFeed)
+export const readHeads = built(history.readHeads)
+export const readOverview = built(tokens.readOverview)
 export const readRows = built(pages.readRows)
 
 export function findToken(db: Connection, accountId: string, id: string): TokenRow | undefined {

@@ -1,6 +1,6 @@
 // Which master key seals, asked inside the transaction that stores what is sealed.
 import { Failure } from '../../../tokens/errors.ts'
-import type { Resealed } from '../../../tokens/ports.ts'
+import type { Resealed } from '../../../tokens/operator-ports.ts'
 import { keyIdOf } from '../../../tokens/trust/vault.ts'
 import type { Connection } from '../sqlite-connection.ts'
 import { findSealingKey } from './reads.ts'

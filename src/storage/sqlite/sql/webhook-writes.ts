@@ -1,5 +1,5 @@
 // What webhooks need besides changes with history: positions, claims, and secrets that are sealed with another key.
-import type { Resealed } from '../../../tokens/ports.ts'
+import type { Resealed } from '../../../tokens/operator-ports.ts'
 import * as statements from '../../webhook-queries.ts'
 import type { Transaction } from '../transaction.ts'
 import { SQLITE } from './dialect.ts'

@@ -1,0 +1,134 @@
+// What is asked of the history, for both engines: lists, and the feed of one account.
+
+import type { FeedRange } from '../tokens/event-ports.ts'
+import type { Action } from '../tokens/model/actions.ts'
+import type { Slice } from '../tokens/model/page.ts'
+import {
+  type FeedFilter,
+  type FeedRow,
+  type HistoryQuery,
+  type ListedHistoryRow,
+  toHistoryRow,
+} from '../tokens/record/history.ts'
+import { HISTORY_ROW } from './columns.ts'
+import { type Dialect, pageOf, type Question, toSlice, Values } from './statements.ts'
+
+export function listHistory(
+  dialect: Dialect,
+  accountId: string,
+  query: HistoryQuery,
+): Question<Slice<ListedHistoryRow>> {
+  const values = new Values(dialect.sign)
+  const account = values.add(accountId)
+  const conditions = values.conditions([
+    [query.tokenId, (parameter) => `token_id = ${parameter}`],
+    [query.by, (parameter) => `by = ${parameter}`],
+    [query.action, (parameter) => `action = ${parameter}`],
+    [query.from, (parameter) => `at >= ${parameter}`],
+    [query.before, (parameter) => `at < ${parameter}`],
+    [query.subAccounts, (parameter) => ofSubAccounts(dialect, account, parameter)],
+    [query.subAccountId && [query.subAccountId], (parameter) => ofSubAccounts(dialect, account, parameter)],
+  ])
+  if (query.effect === 'revocation') conditions.push(revokes(dialect))
+  const columns = `${HISTORY_ROW.columns('item')}, ${subAccountOfItem(dialect, account)}`
+  const read = (row: readonly unknown[], from: number) => ({
+    ...toHistoryRow(HISTORY_ROW.read(row, from)),
+    subAccountId: (row.at(-1) || null) as string | null,
+  })
+  const isAscending = query.afterSeq !== undefined
+  if (conditions.length > 0) {
+    const bounds = values.conditions([
+      [query.afterSeq, (parameter) => `seq > ${parameter}`],
+      [query.beforeSeq, (parameter) => `seq < ${parameter}`],
+    ])
+    conditions.push(...bounds, `account_id = ${account}`, dialect.inTime('no'))
+    return pageOf(values, query, { table: 'history', conditions, order: 'seq', isAscending, columns, read })
+  }
+  return {
+    ...numberedRows(values, account, query, columns),
+    values: values.list,
+    read: (rows) => toSlice(rows, read),
+  }
+}
+
+/** All rows are numbered without gaps, so that a page is a range of numbers, and what follows it is counted without reading it. */
+function numberedRows(values: Values, account: string, query: HistoryQuery, columns: string): { readonly sql: string } {
+  const { page, limit, afterSeq, beforeSeq } = query
+  const number = (value: number) => `CAST(${values.add(value)} AS bigint)`
+  const head = `coalesce((SELECT seq FROM history_heads WHERE account_id = ${account}), 0)`
+  const rows = (total: string, from: string, to: string, direction: string) => ({
+    sql: `SELECT counted.total, ${columns} FROM (SELECT ${total} AS total) AS counted
+      LEFT JOIN history item ON item.account_id = ${account} AND item.seq > ${from} AND item.seq <= ${to}
+      ORDER BY item.seq ${direction}`,
+  })
+  if (afterSeq !== undefined) {
+    const [after, last] = [number(afterSeq), number(afterSeq + limit)]
+    return rows(`CASE WHEN ${head} > ${after} THEN ${head} - ${after} ELSE 0 END`, after, last, 'ASC')
+  }
+  const [from, to] = [number(page * limit), number((page - 1) * limit)]
+  const last = beforeSeq === undefined ? undefined : number(Math.max(beforeSeq - 1, 0))
+  const total = last === undefined ? head : `CASE WHEN ${head} < ${last} THEN ${head} ELSE ${last} END`
+  return rows(total, `counted.total - ${from}`, `counted.total - ${to}`, 'DESC')
+}
+
+/** What was done to these sub-accounts and their tokens, deleted ones included. */
+const ofSubAccounts = ({ among, subAccountOf }: Dialect, account: string, ids: string) => `(
+  ${among('subject', ids)} OR token_id IN (SELECT c.token_id FROM history c WHERE c.account_id = ${account}
+    AND c.action = 'token.create' AND ${among(subAccountOf('c.to_facts'), ids)}))`
+
+/** Of the token that the row is about: its first row says for whom it was created. */
+const subAccountOfItem = ({ subAccountOf }: Dialect, account: string) => `(
+  SELECT ${subAccountOf('c.to_facts')} FROM history c
+  WHERE c.token_id = item.token_id AND c.account_id = ${account} AND c.action = 'token.create' ORDER BY c.seq LIMIT 1)`
+
+const REVOCATIONS = ['token.rotate', 'token.delete', 'key.revoke', 'session.revoke'] satisfies readonly Action[]
+
+/** A token that was switched off and a sub-account that was suspended are distinguished from other changes by their facts. */
+function revokes({ contains, withoutMetadata }: Dialect): string {
+  const facts = withoutMetadata('to_facts')
+  const suspends = `${contains(facts, `'"suspendedAt":'`)} AND NOT ${contains(facts, `'"suspendedAt":null'`)}`
+  return `(action IN ('${REVOCATIONS.join("', '")}')
+    OR (action = 'token.update' AND ${contains(facts, `'"status":"inactive"'`)})
+    OR (action = 'sub-account.update' AND ${suspends}))`
+}
+
+/** A range of numbers: a filter leaves out rows of it, but never makes the statement look at more. */
+export function readFeed(
+  dialect: Dialect,
+  accountId: string,
+  { after, upTo, limit }: FeedRange,
+  { subAccounts, actions }: FeedFilter,
+): Question<FeedRow[]> {
+  const values = new Values(dialect.sign)
+  const account = values.add(accountId)
+  const conditions = values.conditions([
+    [after, (parameter) => `item.seq > ${parameter}`],
+    [upTo, (parameter) => `item.seq <= ${parameter}`],
+    [actions, (parameter) => dialect.among('item.action', parameter)],
+    [subAccounts, (parameter) => ofSubAccounts(dialect, account, parameter)],
+  ])
+  const subAccountId = `CASE WHEN item.action LIKE 'sub-account.%' THEN item.subject ELSE ${subAccountOfItem(dialect, account)} END`
+  return {
+    sql: `SELECT ${HISTORY_ROW.columns('found')}, found.sub_account_id,
+        (SELECT s.name FROM sub_accounts s WHERE s.id = found.sub_account_id AND s.account_id = ${account})
+      FROM (
+        SELECT item.*, ${subAccountId} AS sub_account_id FROM history item
+        WHERE item.account_id = ${account} AND ${conditions.join(' AND ')} ORDER BY item.seq LIMIT ${values.add(limit)}
+      ) AS found ORDER BY found.seq`,
+    values: values.list,
+    read: (rows) =>
+      rows.map((row) => {
+        const [id, name] = row.slice(-2) as [string, string | null]
+        return { ...toHistoryRow(HISTORY_ROW.read(row, 0)), subAccount: name === null ? null : { id, name } }
+      }),
+  }
+}
+
+export function readHeads(dialect: Dialect, accountIds: readonly string[]): Question<Map<string, number>> {
+  const values = new Values(dialect.sign)
+  return {
+    sql: `SELECT account_id, seq FROM history_heads WHERE ${dialect.among('account_id', values.add(accountIds))}`,
+    values: values.list,
+    read: (rows) => new Map(rows.map(([accountId, seq]) => [accountId as string, seq as number])),
+  }
+}
