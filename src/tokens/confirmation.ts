@@ -55,6 +55,8 @@ export class Confirmation {
   readonly #reported = new Recent<string, number>(MOST_REPORTED)
   #polling: NodeJS.Timeout | undefined
   #isReading = false
+  /** Something was confirmed that may be newer than what is being read. */
+  #isOutdated = false
   #sweeping: NodeJS.Timeout | undefined
 
   /** `now` is a monotonic clock. */
@@ -107,14 +109,18 @@ export class Confirmation {
   /** One at a time. What fails is tried again: when leases end does not depend on it. */
   async #poll(): Promise<void> {
     this.#polling = undefined
-    if (this.#isReading) return this.#pollIn(this.#pollMs)
+    if (this.#isReading) {
+      this.#isOutdated = true
+      return
+    }
     this.#isReading = true
     // One that begins meanwhile is not among what is read.
     const waits = [...this.#waits]
     const read = await this.#readPending(waits).catch(() => undefined)
     this.#isReading = false
     for (const wait of waits) this.#advance(wait, read)
-    if (this.#waits.size > 0) this.#pollIn(this.#pollMs)
+    if (this.#waits.size > 0) this.#pollIn(this.#isOutdated ? 0 : this.#pollMs)
+    this.#isOutdated = false
   }
 
   async #readPending(waits: readonly Wait[]): Promise<ReadonlyMap<string, Verifier>> {

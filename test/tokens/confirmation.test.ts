@@ -3,9 +3,11 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Confirmation } from '../../src/tokens/confirmation.ts'
 import { DECISIVE, type Verifier } from '../../src/tokens/model/lease.ts'
+import type { Caller } from '../../src/tokens/model/permissions.ts'
 import type { Account, TokenRecord } from '../../src/tokens/model/token.ts'
 import type { Store } from '../../src/tokens/ports.ts'
 import { methodsOf } from '../../src/tokens/store-methods.ts'
+import { Verifiers } from '../../src/tokens/verifiers.ts'
 import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
 import { Estate, updateToken } from '../support/store.ts'
 
@@ -103,4 +105,19 @@ test('a verifier that calls and calls but confirms nothing delays a change by on
   const [kept] = await opened.store.listVerifiers({ ids: [verifier.id] })
   assert.equal(kept?.renewal, 4)
   confirmation.close()
+})
+
+test('a verifier that ends its lease ends it also when a call that it gave up is carried out meanwhile', async () => {
+  const { id } = await begin()
+  const { store, asked, release } = delayed(opened.store)
+  const { stamps } = opened
+  const verifiers = new Verifiers({ store, stamps, now: () => 1, monotonic: () => 1, pollMs: 1, events: {} })
+  const caller = { accountId: account.id } as Caller
+  const ending = verifiers.end(caller, id, stamps.sealPosition(id, '/1'))
+  await asked
+  await confirm({ id })
+  release()
+  await ending
+  assert.deepEqual(await opened.store.listVerifiers({ ids: [id] }), [])
+  verifiers.release()
 })
