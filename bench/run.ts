@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Disk } from './disk.ts'
 import { type Estate, prepareEstate, sample, serve } from './estate.ts'
+import { measureEvents } from './events.ts'
 import * as extras from './extras.ts'
 import { LoadProcess } from './load.ts'
 import { type Finding, interleave, type Rounds, type Subject } from './measure.ts'
@@ -45,6 +46,10 @@ async function main(): Promise<void> {
   if (wants('verifiers')) {
     say('verifiers')
     await add('verifiers', () => measureVerifiers(options, load))
+  }
+  if (wants('events')) {
+    say('events')
+    await add('events', () => measureEvents(options, load, beside))
   }
   if (options.postgresTokens === 0 || !wants('postgres')) return
   say('PostgreSQL')
