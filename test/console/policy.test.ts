@@ -323,7 +323,7 @@ describe('policies and tags in the console', () => {
     await page.route(`**/${path}`, (route) => (route.request().method() === 'GET' ? undefined : route.fallback()))
     const sent = await sentBy(page, () => page.getByRole('button', { name: 'Save mine on top' }).click())
     assert.deepEqual(sent.body, { policy: { addresses: ['203.0.113.0/24'], maxLifetimeSeconds: 7_776_000 } })
-    await page.getByText('No token works longer than 90 days after its creation').waitFor()
+    await page.getByRole('cell', { name: 'No token works longer than 90 days after its creation' }).waitFor()
     assert.equal(await world.verify(credential), 403)
     await change(page)
     await page.getByLabel('Set a quota').uncheck()

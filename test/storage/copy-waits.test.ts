@@ -19,22 +19,23 @@ describe('a copy of a PostgreSQL store', () => {
 
   test('says which connections it waits for, and begins when they are closed', async () => {
     const { store } = await openUnderAnotherName()
-    const waits: string[] = []
-    const waiting = Promise.withResolvers<void>()
+    const waiting = Promise.withResolvers<string>()
+    // Before that, it may wait for connections that the server has not closed yet.
     const opening = openPostgresSource(opened.options, (text) => {
-      waits.push(text)
-      waiting.resolve()
+      if (text.includes('pooler')) waiting.resolve(text)
     })
-    await waiting.promise
+    const text = await waiting.promise
     await store.close()
     await (await opening).close()
-    assert.match(waits[0] ?? '', /^Waiting up to 5 s for (process \d+ \(pooler, from 127\.0\.0\.1, [^)]+\)(, |\.$))+/)
+    assert.match(text, /^Waiting up to 5 s for (process \d+ \(pooler, from 127\.0\.0\.1, [^)]+\)(, |\.$))+/)
   })
 
   test('waits for another copy, which it does not take for an instance', async () => {
     const first = await openPostgresSource(opened.options)
     const waiting = Promise.withResolvers<string>()
-    const second = openPostgresSource(opened.options, waiting.resolve)
+    const second = openPostgresSource(opened.options, (text) => {
+      if (text.includes('latchkey copy')) waiting.resolve(text)
+    })
     assert.match(
       String(await Promise.race([waiting.promise, second])),
       /^Waiting up to 5 s for process \d+ \(latchkey copy, /,

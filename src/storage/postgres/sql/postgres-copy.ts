@@ -58,7 +58,7 @@ export async function openPostgresSource(
     if (storeSecret === undefined) throw new OperatorError(`${placeOf(databaseUrl)} holds no store`)
     await requireFinishedCopy(client, databaseUrl)
     await migrate(client, async () => {})
-    await requireNoInstance(client, databaseUrl)
+    await requireNoInstance(client, databaseUrl, onWait)
     await client.query(BEGIN)
     await takeAlone(client, databaseUrl, onWait)
     await client.query(`LOCK TABLE ${STORED.map(tableOf).join(', ')} IN SHARE MODE`)
@@ -77,18 +77,29 @@ async function requireRevocations(client: pg.Client, witness: string): Promise<v
 }
 
 /** Behind a transaction pooler instances hold no lock, but their connections may still have their name. */
-async function requireNoInstance(client: pg.Client, databaseUrl: string): Promise<void> {
-  const users = await describeUsers(client, `application_name = 'latchkey'`)
-  if (users !== undefined) throw inUse(databaseUrl, users)
+function requireNoInstance(client: pg.Client, databaseUrl: string, onWait: OnWait): Promise<void> {
+  return waitForUsers(databaseUrl, onWait, () => describeUsers(client, `application_name = 'latchkey'`))
 }
 
 /** Held until the transaction ends. Polls, since new connections of instances would have to queue behind a waiting lock. */
-async function takeAlone(client: pg.Client, databaseUrl: string, onWait: OnWait): Promise<void> {
+function takeAlone(client: pg.Client, databaseUrl: string, onWait: OnWait): Promise<void> {
+  return waitForUsers(databaseUrl, onWait, async () => {
+    const { rows } = await client.query(`SELECT pg_try_advisory_xact_lock(${IN_USE_LOCK}) AS alone`)
+    if (rows[0].alone) return undefined
+    return (await describeUsers(client, `pid IN (${HOLDERS})`)) ?? 'a connection that has just ended'
+  })
+}
+
+/** The server keeps a connection for a moment after its client has closed it. */
+async function waitForUsers(
+  databaseUrl: string,
+  onWait: OnWait,
+  findUsers: () => Promise<string | undefined>,
+): Promise<void> {
   let waitsFor: string | undefined
   for (const end = performance.now() + LOCK_TIMEOUT_MS; ; await pause(RETRY_MS)) {
-    const { rows } = await client.query(`SELECT pg_try_advisory_xact_lock(${IN_USE_LOCK}) AS alone`)
-    if (rows[0].alone) return
-    const users = (await describeUsers(client, `pid IN (${HOLDERS})`)) ?? 'a connection that has just ended'
+    const users = await findUsers()
+    if (users === undefined) return
     if (performance.now() > end) throw inUse(databaseUrl, users)
     if (users !== waitsFor) onWait(`Waiting up to ${LOCK_TIMEOUT_MS / 1000} s for ${users}.`)
     waitsFor = users
