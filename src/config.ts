@@ -51,6 +51,9 @@ const READERS = {
   workers: setting('LATCHKEY_WORKERS', whole(1, 128), '1'),
   /** How long requests are still served after a stop signal, while /readyz reports that the server is not ready. */
   drainSeconds: setting('LATCHKEY_DRAIN_SECONDS', whole(0, 300), '0'),
+  /** Where traces are sent, by OTLP over HTTP. */
+  otlpEndpoint: setting('OTEL_EXPORTER_OTLP_ENDPOINT', serverUrl),
+  otelServiceName: setting('OTEL_SERVICE_NAME', asIs, 'latchkey'),
   logLevel: setting('LOG_LEVEL', oneOf(LOG_LEVELS), 'info'),
   appType: setting('LATCHKEY_APP_TYPE', asIs, 'api'),
   appVersion: setting('LATCHKEY_APP_VERSION', asIs, packageVersion()),

@@ -67,7 +67,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   const server = Fastify(optionsOf(memory))
   // Before the plugins are registered: their routes would otherwise keep Fastify's own error handler.
   server.setErrorHandler((error, request, reply) => sendFailure(parts, request, reply, error))
-  for (const name of ['caller', 'tokenId', 'route', 'admittedAt', 'clientAddress', 'reason'])
+  for (const name of ['caller', 'tokenId', 'route', 'admittedAt', 'clientAddress', 'reason', 'traceId'])
     server.decorateRequest(name)
   server.decorateRequest('startedAt', 0)
   server.decorateRequest('wasComplete', false)
@@ -88,6 +88,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     else addPlainRoute(server, parts.registry, route)
   }
   addHooks(server, parts, admit, registered)
+  parts.traces?.addTo(server)
   server.setNotFoundHandler(async () => {
     throw routeNotFound()
   })

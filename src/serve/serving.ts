@@ -13,6 +13,7 @@ import { openLeakSource } from '../http/access/leak-sources.ts'
 import { RateLimits } from '../http/access/rate-limits.ts'
 import type { SignIn } from '../http/access/session.ts'
 import { Metrics } from '../http/observe/metrics.ts'
+import type { Traces } from '../http/observe/open-telemetry.ts'
 import { throttled } from '../http/observe/throttled.ts'
 import { BEAT_EVERY_MS, EventStreams } from '../http/routes/event-streams.ts'
 import { buildServer } from '../http/server.ts'
@@ -51,9 +52,11 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const now = options.now ?? machineClock(log)
   const metrics = new Metrics()
   const { promise: storeLost, resolve: onStoreLost } = Promise.withResolvers<Error>()
-  const latchkey = await openLatchkey(config, { ...options, now, log, metrics, onStoreLost, serves: true })
+  const traces = await tracesOf(config)
+  const observed = traces === undefined ? metrics : traced(metrics, traces)
+  const latchkey = await openLatchkey(config, { ...options, now, log, metrics: observed, onStoreLost, serves: true })
   try {
-    return { ...(await serve(config, latchkey, { ...options, now, log, metrics })), storeLost }
+    return { ...(await serve(config, latchkey, { ...options, now, log, metrics, traces })), storeLost }
   } catch (error) {
     // Its threads and connections would otherwise keep the process alive.
     await latchkey.store.close()
@@ -62,10 +65,32 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   }
 }
 
+interface Observers {
+  readonly metrics: Metrics
+  readonly traces: Traces | undefined
+}
+
+/** Its libraries are loaded only where traces are wanted. */
+async function tracesOf({ otlpEndpoint, otelServiceName }: Config): Promise<Traces | undefined> {
+  if (otlpEndpoint === undefined) return undefined
+  const { Traces } = await import('../http/observe/open-telemetry.ts')
+  return new Traces({ endpoint: otlpEndpoint, serviceName: otelServiceName, version: packageVersion() })
+}
+
+const traced = (metrics: Metrics, traces: Traces): NonNullable<OpenOptions['metrics']> => ({
+  timed: (store) => metrics.timed(store, (operation, startedAt) => traces.onOperation(operation, startedAt)),
+  countTampered: (kind) => metrics.countTampered(kind),
+  onRanOut: () => metrics.onRanOut(),
+  onWaited(ms) {
+    metrics.onWaited(ms)
+    traces.onWaited(ms)
+  },
+})
+
 async function serve(
   config: Config,
   latchkey: Latchkey,
-  { now, log, metrics, limiter }: ServerOptions & { now: () => number; log: Logger; metrics: Metrics },
+  { now, log, metrics, traces, limiter }: ServerOptions & Observers & { now: () => number; log: Logger },
 ): Promise<Omit<RunningServer, 'storeLost'> & Latchkey> {
   const { registry, store } = latchkey
   let draining = false
@@ -111,6 +136,7 @@ async function serve(
     authenticator: await authenticatorOf(config, registry, now, grants.jwt),
     grantsFiles,
     metrics,
+    traces,
     log,
     app: { appType: config.appType, appVersion: config.appVersion },
     version: packageVersion(),
@@ -143,6 +169,7 @@ async function serve(
     await registry.verification.uses.flush().catch((err: unknown) => log.error({ err }, 'last uses were lost'))
     await registry.verification.release()
     await store.close()
+    await traces?.close()
   }
   return { ...latchkey, server, metrics, url, stop }
 }

@@ -152,6 +152,17 @@ function documentedMetrics(): string[] {
   })
 }
 
+/** What the rules and the dashboard of docs/monitoring name, but for what Prometheus itself adds. */
+function namesIn(file: string) {
+  const text = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'monitoring', file), 'utf8')
+  const metrics = [...new Set(text.match(/\b(latchkey|process|nodejs)_\w+/g))]
+  const used = text.matchAll(/by \(([\w, ]+)\)|\{(\w+)=~?\\?"|\$labels\.(\w+)|\{\{(\w+)\}\}/g)
+  const labels = Array.from(used, (found) => found.slice(1).join('').split(', ')).flat()
+  const ofPrometheus = ['instance', 'job', 'le']
+  assert.ok(metrics.length >= 10 && labels.length >= 5)
+  return { metrics, labels: [...new Set(labels)].filter((label) => !ofPrometheus.includes(label)) }
+}
+
 test('every documented metric is there at the first scrape, with 0 for what has not happened', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-metrics-'))
   const grants = join(folder, 'grants.json')
@@ -162,6 +173,19 @@ test('every documented metric is there at the first scrape, with 0 for what has 
   const estate = await Estate.open(postgresEngine, env)
   try {
     const { text } = await estate.ask({ path: '/metrics' })
+    for (const file of ['alerts.yaml', 'grafana-dashboard.json']) {
+      const { metrics, labels } = namesIn(file)
+      assert.deepEqual(
+        metrics.filter((name) => !new RegExp(`^${name}(\\{.*\\})? `, 'm').test(text)),
+        [],
+        file,
+      )
+      assert.deepEqual(
+        labels.filter((label) => !new RegExp(`[{,]${label}="`).test(text)),
+        [],
+        file,
+      )
+    }
     const documented = documentedMetrics()
     assert.ok(documented.length >= 13 && documented.includes('latchkey_store_connections_idle'), documented.join())
     const missing = documented.filter((name) => !new RegExp(`^${name}(_count)?(\\{.*\\})? \\d`, 'm').test(text))

@@ -37,6 +37,14 @@ test('a line says who asked for what from where, how it was answered and how lon
   })
 })
 
+test("a line names the caller's trace, and nothing that is no trace", async () => {
+  const traceId = '0af7651916cd43dd8448eb211c80319c'
+  const traceOf = async (traceparent: string) =>
+    (await lineOf(asMine({ path: TOKEN, headers: [['traceparent', traceparent]] }))).traceId
+  assert.equal(await traceOf(`00-${traceId}-b7ad6b7169203331-01`), traceId)
+  assert.equal(await traceOf('anything else'), undefined)
+})
+
 test('a verification is logged with the id of the token, also where it is refused', async () => {
   for (const [status, code] of [['active', 204] as const, ['inactive', 401] as const]) {
     const { id, credential } = await estate.token({ status })

@@ -182,8 +182,8 @@ export class Metrics {
     this.#tampered.inc({ kind })
   }
 
-  /** The same store, with every operation timed. */
-  timed(store: Store): Store {
+  /** The same store, with every operation timed. `onEnd` is called in the context of whoever asked, with the time of the start. */
+  timed(store: Store, onEnd?: (operation: string, startedAt: number) => void): Store {
     const source = methodsOf(store) as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>
     const timed: typeof source = {}
     for (const [name, operation] of Object.entries(source)) {
@@ -191,7 +191,10 @@ export class Metrics {
       timed[name] = (...args) => {
         const start = performance.now()
         const result = operation(...args)
-        const end = () => observe((performance.now() - start) / 1000)
+        const end = () => {
+          observe((performance.now() - start) / 1000)
+          onEnd?.(name, start)
+        }
         result.then(end, end)
         return result
       }

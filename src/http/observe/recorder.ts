@@ -8,7 +8,16 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Why a credential or a request was refused, for the operator: callers do not learn everything of it. */
     reason: string | undefined
+    /** Where traces are sent; otherwise it is read from `traceparent`. */
+    traceId: string | undefined
   }
+}
+
+const TRACE_PARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/
+
+/** The id of the caller's trace. */
+function traceIdIn({ headers: { traceparent } }: FastifyRequest): string | undefined {
+  return typeof traceparent === 'string' ? TRACE_PARENT.exec(traceparent)?.[1] : undefined
 }
 
 type Recorder = (request: FastifyRequest, reply: FastifyReply) => void
@@ -53,6 +62,8 @@ export function recorder(log: Logger, metrics: Metrics): Recorder {
     const route = request.route ?? request.routeOptions.url ?? 'none'
     const kind = kindOf(method, route, reply.statusCode)
     kind.observe(elapsed / 1000)
-    kind.log.info({ reqId, ms: Math.round(elapsed * 100) / 100, by: caller?.by, tokenId, address, reason }, 'request')
+    const ms = Math.round(elapsed * 100) / 100
+    const traceId = request.traceId ?? traceIdIn(request)
+    kind.log.info({ reqId, ms, by: caller?.by, tokenId, address, reason, traceId }, 'request')
   }
 }

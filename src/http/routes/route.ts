@@ -1,5 +1,5 @@
 // What a route is: method, path, who may call it, its API description, and a short handler.
-import type { FastifyReply, FastifyRequest, FastifySchema, HTTPMethods } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, HTTPMethods } from 'fastify'
 import type { Logger } from 'pino'
 import { Type } from 'typebox'
 import { type FailureCode, reasonOf } from '../../tokens/errors.ts'
@@ -43,6 +43,7 @@ export interface ServerParts {
   /** Of the software; `app` has what the configuration says. */
   readonly version: string
   readonly log: Logger
+  readonly traces?: { addTo(server: FastifyInstance): void } | undefined
   readonly metrics: Metrics
   readonly now: () => number
   /** Rejects while the service should get no requests: the store does not respond, or the server is draining. */
