@@ -31,6 +31,7 @@ const FAULTS = [
   'one-account',
   'limits',
   'webhooks',
+  'usage',
 ]
 /** Tests of random cases, which are repeated more often here than in `npm test`. */
 const MORE_RUNS = [
