@@ -1,7 +1,9 @@
 // An estate in which every state of everything occurs, and everything that the API says of it.
+
 import type { Latchkey } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
 import { type RunningServer, startServer } from '../../src/serve/serving.ts'
+import { hourOf } from '../../src/tokens/model/usage.ts'
 import { bearer, send } from '../support/http.ts'
 import { names } from '../support/oracle.ts'
 import { fc } from '../support/properties.ts'
@@ -53,7 +55,15 @@ export async function build(server: Server): Promise<CopiedEstate> {
   const creation = { subAccountId, name: 'Asked for twice' }
   const limitedIds = await limited(server, accounts[0]?.id ?? '')
   await create(server.url, accounts[0]?.key ?? '', creation)
-  await server.registry.verification.uses.flush()
+  await server.registry.verification.flush()
+  const old = {
+    tokenId: made[0]?.ids[0] ?? '',
+    subAccountId,
+    accountId: accounts[0]?.id ?? '',
+    counts: [3, 0, 0, 0, 0, 1],
+  }
+  await server.store.addUsage(hourOf(NOW) - 20 * 24, [{ source: 'prc_before', number: 1, tokens: [old] }], NOW)
+  while (await server.registry.usage.age());
   await server.rotateMasterKey(() => () => {})
   // Otherwise a server would do so later, and another history would be compared.
   await server.announceExpiring()
@@ -178,8 +188,9 @@ export async function transcript(env: Environment, estate: CopiedEstate): Promis
         await ask(`${API}/token/${id}/history`, key)
     }
     for (const id of estate.limitedIds) await ask(`${API}/token/${id}/explain`, estate.keys[0] ?? '')
+    // Not verified, which would be counted: the next copy would have other rows.
     for (const credential of estate.credentials.filter((_, n) => n % 17 < VERIFIED))
-      await ask('/api/v1/verify', credential)
+      for (const key of estate.keys) heard.push(await introspected(url, credential, key))
     const again = await create(url, estate.keys[0] ?? '', estate.creation)
     return [...heard, again.text]
   })
@@ -193,6 +204,13 @@ export async function lists(env: Environment, estate: CopiedEstate): Promise<rea
       ({ key, path }) => answer(url, `${API}${path}`, key),
     ),
   )
+}
+
+async function introspected(url: string, credential: string, key: string): Promise<string> {
+  const headers = [bearer(key), ['content-type', 'application/x-www-form-urlencoded']] as const
+  const body = new URLSearchParams({ token: credential }).toString()
+  const { status, text } = await send(url, { method: 'POST', path: '/oauth2/introspect', headers, body })
+  return `${status} ${text}`
 }
 
 async function answer(url: string, path: string, credential: string): Promise<string> {
