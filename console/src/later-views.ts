@@ -3,6 +3,7 @@
 import './later-styles.ts'
 import { HistoryView } from './history/history-view.tsx'
 import { KeysView } from './keys/keys-view.tsx'
+import { LeakView } from './leaks/leak-view.tsx'
 import { PeopleView } from './people/people-view.tsx'
 import { SubAccountView } from './sub-accounts/sub-account-view.tsx'
 import { SubAccountsView } from './sub-accounts/sub-accounts-view.tsx'
@@ -12,6 +13,7 @@ import { VerifiersView } from './verifiers/verifiers-view.tsx'
 export const laterViews = {
   HistoryView,
   KeysView,
+  LeakView,
   PeopleView,
   SubAccountView,
   SubAccountsView,

@@ -69,7 +69,24 @@ const verifiers = createRoute({
   validateSearch: verifierList.read,
 })
 
-const routeTree = root.addChildren([overview, tokens, token, subAccounts, subAccount, history, keys, people, verifiers])
+const leaks = createRoute({
+  getParentRoute: () => root,
+  path: '/leaks',
+  component: lazyRouteComponent(loadLater, 'LeakView'),
+})
+
+const routeTree = root.addChildren([
+  overview,
+  tokens,
+  token,
+  subAccounts,
+  subAccount,
+  history,
+  leaks,
+  keys,
+  people,
+  verifiers,
+])
 
 /** Called once the key is out of the address, so that the router never sees it. */
 export function createConsoleRouter() {
