@@ -96,6 +96,29 @@ describe('the console with an identity provider', () => {
     await tab.getByRole('main').locator('bdi', { hasText: 'alice@example.com' }).first().waitFor()
   })
 
+  test('the page of a person follows events by the cookie, until the person has done nothing for ten minutes', async () => {
+    const isEvents = (request: { url(): string }) => request.url().endsWith('/apiClient/events')
+    const page = await world.page({ follows: true })
+    await page.clock.install()
+    const isOpen = page.waitForResponse(isEvents)
+    await signIn(page)
+    const response = await isOpen
+    assert.deepEqual([response.status(), response.request().headers().authorization], [200, undefined])
+    const { registry, operator } = world.running
+    const [token] = tenant.tokens
+    const caller = operator.actFor(tenant.accountId)
+    await registry.updateToken(caller, token?.id ?? '', { status: 'inactive' }, operator.origin())
+    await page.getByRole('region', { name: 'Messages' }).getByText('The operator disabled the token mine').waitFor()
+    await page.getByRole('row').filter({ hasText: 'mine' }).getByText('Inactive').waitFor()
+    // What the page reads by itself would keep the session from ending.
+    const isClosed = page.waitForEvent('requestfailed', isEvents)
+    await page.clock.fastForward(10 * MINUTE + 1_000)
+    await isClosed
+    const isResumed = page.waitForRequest(isEvents)
+    await page.keyboard.press('Tab')
+    await isResumed
+  })
+
   test('a session that expires leads back to the sign-in page, with words, and on to where one was', async () => {
     const page = await signedIn()
     clock.now += 31 * MINUTE
