@@ -10,7 +10,10 @@ import { type Tenant, World } from './world.ts'
 const MINUTE = 60_000
 const BUTTON = 'Sign in with your company account'
 
-describe('the console with an identity provider', () => {
+/** What Playwright does without a limit of its own, such as ending a page, fails by this one. */
+const ALL_MS = 300_000
+
+describe('the console with an identity provider', { timeout: ALL_MS }, () => {
   const clock = { now: Date.now() }
   let provider: TestProvider
   let world: World
@@ -98,7 +101,8 @@ describe('the console with an identity provider', () => {
 
   test('the page of a person follows events by the cookie, until the person has done nothing for ten minutes', async () => {
     const isEvents = (request: { url(): string }) => request.url().endsWith('/apiClient/events')
-    const page = await world.page({ follows: true })
+    // In a profile of its own: the clock is that of a profile, and the next tests have the reused one.
+    const page = await world.page({ follows: true, extraHTTPHeaders: {} })
     await page.clock.install()
     const isOpen = page.waitForResponse(isEvents)
     await signIn(page)

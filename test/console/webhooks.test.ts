@@ -183,6 +183,8 @@ describe('webhooks and events in the console', () => {
     await notice('Account key robot disabled the token first of North')
 
     await navigation(page).getByRole('link', { name: 'Sub-accounts' }).click()
+    // Tokens have rows with this name too.
+    await page.getByRole('heading', { name: 'Sub-accounts', level: 1 }).waitFor()
     await rowOf(page, 'North').waitFor()
     const [north] = tenant.subAccounts
     await ask(robot, 'PATCH', `sub-account/${north?.id}`, { name: 'Far North' })
