@@ -42,9 +42,11 @@ export function readFirst({ pathname, search }: Pick<Location, 'pathname' | 'sea
 function readView(cache: QueryClient, client: LatchkeyClient, path: string, search: string): void {
   const tokenId = /^\/tokens\/(tok_\w+)$/.exec(path)?.[1]
   const subAccountId = /^\/sub-accounts\/(sub_\w+)$/.exec(path)?.[1]
+  const webhookId = /^\/webhooks\/(whk_\w+)$/.exec(path)?.[1]
   if (path === '/') begin(cache, queries.overview(client))
   if (path === '/tokens') begin(cache, tokensQuery(client, readTokenSearch(parseSearch(search))))
   if (tokenId !== undefined) begin(cache, queries.token(client, tokenId))
+  if (webhookId !== undefined) begin(cache, queries.webhook(client, webhookId))
   if (subAccountId !== undefined) begin(cache, queries.subAccount(client, subAccountId))
 }
 
