@@ -9,6 +9,8 @@ import { SubAccountView } from './sub-accounts/sub-account-view.tsx'
 import { SubAccountsView } from './sub-accounts/sub-accounts-view.tsx'
 import { TokenView } from './tokens/token-view.tsx'
 import { VerifiersView } from './verifiers/verifiers-view.tsx'
+import { WebhookView } from './webhooks/webhook-view.tsx'
+import { WebhooksView } from './webhooks/webhooks-view.tsx'
 
 export const laterViews = {
   HistoryView,
@@ -19,4 +21,6 @@ export const laterViews = {
   SubAccountsView,
   TokenView,
   VerifiersView,
+  WebhookView,
+  WebhooksView,
 }

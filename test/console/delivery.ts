@@ -120,7 +120,7 @@ export const describeDelivery: Part = (world) => {
 
   test('what the first view shows is asked for once, and before the code that draws it is there', async () => {
     const tenant = await world().tenant([{ name: 'one' }])
-    const page = await world().page()
+    const page = await world().page({ follows: true })
     const { promise: isAsked, resolve } = Promise.withResolvers<void>()
     let count = 0
     page.on('request', (request) => {
@@ -133,8 +133,10 @@ export const describeDelivery: Part = (world) => {
       await route.continue()
     })
     await world().enter(page, tenant, 'tokens')
+    // The last question of a page that is not used: from where on it follows what happens.
+    const isFollowed = page.waitForRequest('**/apiClient/history?limit=1')
     await page.getByText('one', { exact: true }).waitFor()
-    await page.waitForLoadState('networkidle')
+    await isFollowed
     assert.equal(count, 1)
   })
 

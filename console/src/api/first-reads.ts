@@ -63,7 +63,9 @@ async function readView(
 ): Promise<PlainRows | undefined> {
   const tokenId = /^\/tokens\/(tok_\w+)$/.exec(path)?.[1]
   const subAccountId = /^\/sub-accounts\/(sub_\w+)$/.exec(path)?.[1]
+  const webhookId = /^\/webhooks\/(whk_\w+)$/.exec(path)?.[1]
   if (tokenId !== undefined) void ask(queries.token(client, tokenId))
+  if (webhookId !== undefined) void ask(queries.webhook(client, webhookId))
   if (subAccountId !== undefined) void ask(queries.subAccount(client, subAccountId))
   if (path === '/') {
     const overview = await ask(queries.overview(client))

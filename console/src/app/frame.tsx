@@ -25,6 +25,7 @@ const VIEWS = [
   { to: '/keys', label: 'Keys', needs: 'manageKeys' },
   { to: '/people', label: 'People', needs: 'manageSessions' },
   { to: '/verifiers', label: 'Verifiers', needs: 'manageVerifiers' },
+  { to: '/webhooks', label: 'Webhooks', needs: 'manageWebhooks' },
 ] as const satisfies readonly { readonly to: string; readonly label: string; readonly needs?: keyof Permissions }[]
 
 export function Frame() {
