@@ -31,6 +31,7 @@ import type {
   SubAccountStore,
   TokenRow,
   TokenStore,
+  UsageStore,
 } from './ports.ts'
 import type { HistoryRequest, KeptRequest, ListedHistoryRow, Origin } from './record/history.ts'
 import { sealToken } from './sealed-token.ts'
@@ -41,6 +42,7 @@ import { maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
 import type { VaultStore } from './trust/key-ring.ts'
 import { isGenuine, type Stamped } from './trust/stamp.ts'
 import { credentialContext } from './trust/vault.ts'
+import { type BusyToken, Usage } from './usage.ts'
 import { type Explanation, Verification, type VerificationPorts } from './verification.ts'
 import { codeOfReason } from './verify/answer.ts'
 import { kindOfCredential } from './verify/credential-format.ts'
@@ -51,6 +53,7 @@ export interface Overview {
   readonly account: Account
   readonly question: OverviewQuestion
   readonly counts: OverviewCounts
+  readonly busiest: readonly BusyToken[]
 }
 
 type OwnPorts = IdentityStore & TokenStore & RequestStore & SubAccountStore & ReportStore & VaultStore & ScopeStore
@@ -60,6 +63,7 @@ type Ports = OwnPorts &
   KeyPorts &
   SessionStore &
   LeakPorts &
+  UsageStore &
   WebhookPorts &
   AccountFeedStore
 
@@ -71,6 +75,7 @@ export class Registry {
   readonly leaks: Leaks
   readonly feed: AccountFeed
   readonly webhooks: Webhooks
+  readonly usage: Usage
   // An engine returns the same object while nothing about it has changed: it is checked once.
   readonly #genuineKeys = new WeakSet<StoredKey>()
   readonly #views: TokenViews
@@ -84,6 +89,7 @@ export class Registry {
     this.leaks = new Leaks(parts)
     this.feed = new AccountFeed(parts)
     this.webhooks = new Webhooks(parts, receivers)
+    this.usage = new Usage(parts)
   }
 
   /** The caller of an account key. Rejects with a Failure for everything else, also for the credential of a token. */
@@ -368,7 +374,8 @@ export class Registry {
     const { store, now } = this.#parts
     const question = overviewQuestion(now(), caller.permissions.subAccounts)
     const account = await this.getAccount(caller)
-    return { account, question, counts: await store.readOverview(account.id, question) }
+    const [counts, busiest] = await Promise.all([store.readOverview(account.id, question), this.usage.busiest(caller)])
+    return { account, question, counts, busiest }
   }
 }
 

@@ -98,6 +98,18 @@ export const guarded: Readonly<Record<string, Guarded>> = {
     other: 404,
     missing: `${TOKEN}/${NOWHERE}/history`,
   },
+  [`GET ${TOKEN}/:id/usage`]: {
+    ask: withToken({}, '/usage'),
+    owner: 200,
+    other: 404,
+    missing: `${TOKEN}/${NOWHERE}/usage`,
+  },
+  'GET /api/v1/apiClient/usage': {
+    ask: ofSubAccount('/api/v1/apiClient/usage?subAccountId=:id'),
+    owner: 200,
+    other: 403,
+    missing: '/api/v1/apiClient/usage?subAccountId=sub_none',
+  },
   'GET /api/v1/apiClient/history': { ask: () => ({ path: '/api/v1/apiClient/history' }), owner: 200, other: 200 },
   // Without a mistake in it, the answer would not end.
   'GET /api/v1/apiClient/events': {
