@@ -3,6 +3,7 @@
 import './later-styles.ts'
 import { HistoryView } from './history/history-view.tsx'
 import { KeysView } from './keys/keys-view.tsx'
+import { LeakView } from './leaks/leak-view.tsx'
 import { PeopleView } from './people/people-view.tsx'
 import { SubAccountView } from './sub-accounts/sub-account-view.tsx'
 import { SubAccountsView } from './sub-accounts/sub-accounts-view.tsx'
@@ -14,6 +15,7 @@ import { WebhooksView } from './webhooks/webhooks-view.tsx'
 export const laterViews = {
   HistoryView,
   KeysView,
+  LeakView,
   PeopleView,
   SubAccountView,
   SubAccountsView,

@@ -70,6 +70,12 @@ const verifiers = createRoute({
   validateSearch: verifierList.read,
 })
 
+const leaks = createRoute({
+  getParentRoute: () => root,
+  path: '/leaks',
+  component: lazyRouteComponent(loadLater, 'LeakView'),
+})
+
 const webhooks = createRoute({
   getParentRoute: () => root,
   path: '/webhooks',
@@ -92,6 +98,7 @@ const routeTree = root.addChildren([
   subAccounts,
   subAccount,
   history,
+  leaks,
   keys,
   people,
   verifiers,

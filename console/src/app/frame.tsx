@@ -21,6 +21,7 @@ const VIEWS = [
   { to: '/tokens', label: 'Tokens' },
   { to: '/sub-accounts', label: 'Sub-accounts' },
   { to: '/history', label: 'History' },
+  { to: '/leaks', label: 'Leaks', needs: 'change' },
   { to: '/keys', label: 'Keys', needs: 'manageKeys' },
   { to: '/people', label: 'People', needs: 'manageSessions' },
   { to: '/verifiers', label: 'Verifiers', needs: 'manageVerifiers' },
