@@ -429,6 +429,8 @@ export interface ListTokenHistoryParams
     ListAccountHistoryParams,
     'page' | 'limit' | 'by' | 'action' | 'effect' | 'from' | 'before' | 'after' | 'beforePosition'
   > {
+  /** Also what was done to the policy or the suspension of its sub-account while the token was there */
+  readonly include?: 'subAccount' | undefined
   /** The token id */
   readonly id: string
 }
@@ -929,6 +931,41 @@ export interface PatchSubAccountParams {
   readonly body: SubAccountPatch
 }
 
+export interface AffectedToken extends Pick<Token, '_id' | 'name'> {
+  /** When it was last used; null for never */
+  readonly lastUsedAt: string | null
+  readonly losses: readonly {
+    /** As verification would say it */
+    readonly reason: 'lifetime' | 'address' | 'scope'
+    /** `all`: nothing that needs it would be accepted */
+    readonly extent: 'all' | 'some'
+  }[]
+}
+
+export interface PolicyImpact {
+  /** Active tokens of the sub-account */
+  readonly active: number
+  /** How many of them were examined: the newest 10,000 at most */
+  readonly examined: number
+  /** How many of those would lose something */
+  readonly affected: number
+  /** How many of the affected ones were used within a week */
+  readonly inUse: number
+  /** At most 20 of them, those used last first */
+  readonly sample: readonly AffectedToken[]
+}
+
+export interface PolicyPreview {
+  /** What the token, or every token of the sub-account, may do; a merge patch in PATCH */
+  readonly policy?: SubAccountPolicyPatch | null | undefined
+}
+
+export interface PreviewPolicyParams {
+  /** The sub-account id */
+  readonly id: string
+  readonly body: PolicyPreview
+}
+
 export interface Lease {
   /** The lease */
   readonly lease: string
@@ -1245,6 +1282,11 @@ export interface Operations {
    */
   patchSubAccount: { params: PatchSubAccountParams; data: SubAccount }
   /**
+   * Which tokens another policy of their sub-account would cut off. Changes nothing. By the policies, the
+   * lifetimes and the last uses of its active tokens. Rates and quotas are not considered: all tokens share them.
+   */
+  previewPolicy: { params: PreviewPolicyParams; data: PolicyImpact }
+  /**
    * Begin or prolong the lease of a verifier, and wait for what it has to forget. Answered at once where
    * something was changed, otherwise after a good third of the term. For verifiers only: docs/verifier.md has the
    * rules that make it safe to remember a verdict.
@@ -1414,6 +1456,13 @@ export const operations: Readonly<Record<keyof Operations, Endpoint>> = {
     method: 'PATCH',
     path: '/api/v1/apiClient/sub-account/{id}',
     headers: ['if-match'],
+    body: 'application/json',
+    answer: 'data',
+  },
+  previewPolicy: {
+    method: 'POST',
+    path: '/api/v1/apiClient/sub-account/{id}/policy-impact',
+    headers: [],
     body: 'application/json',
     answer: 'data',
   },

@@ -5,6 +5,7 @@ import { Failure } from './errors.ts'
 import type { AccountFeedStore } from './event-ports.ts'
 import { type AskedOnce, askedOnce, creationFields, isSameAnswer, once } from './idempotency.ts'
 import { type LeakPorts, Leaks } from './leaks.ts'
+import type { JsonObject } from './model/fields.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './model/overview.ts'
 import { type Page, type TokenQuery, toPage } from './model/page.ts'
 import { type Caller, type Permissions, parsePermissions, requireRight, sees } from './model/permissions.ts'
@@ -15,11 +16,14 @@ import {
   type NewToken,
   newSubAccountFields,
   newTokenFields,
+  policyAfter,
   type SubAccountUpdate,
   type TokenUpdate,
 } from './model/update.ts'
 import type { Expected, TokenChange } from './plan.ts'
+import { type PolicyImpact, policyImpact } from './policy-impact.ts'
 import type {
+  ActivityStore,
   IdentityStore,
   Parts,
   ReportStore,
@@ -56,7 +60,14 @@ export interface Overview {
   readonly busiest: readonly BusyToken[]
 }
 
-type OwnPorts = IdentityStore & TokenStore & RequestStore & SubAccountStore & ReportStore & VaultStore & ScopeStore
+type OwnPorts = IdentityStore &
+  TokenStore &
+  ActivityStore &
+  RequestStore &
+  SubAccountStore &
+  ReportStore &
+  VaultStore &
+  ScopeStore
 type Ports = OwnPorts &
   VerificationPorts &
   ViewPorts &
@@ -342,6 +353,13 @@ export class Registry {
   ): Promise<SubAccountRow> {
     if (!sees(caller.permissions, id)) throw new Failure('sub-account-forbidden')
     return this.#parts.store.updateSubAccount(caller.accountId, id, update, origin, fingerprints)
+  }
+
+  /** What its tokens would lose by a merge patch of its policy. */
+  async policyImpact(caller: Caller, id: string, patch: JsonObject | null): Promise<PolicyImpact> {
+    const { subAccount } = await this.getSubAccount(caller, id)
+    const { store, now } = this.#parts
+    return policyImpact(store, { caller, subAccount, policy: policyAfter(subAccount, patch), now: now() })
   }
 
   /** Of one token, deleted ones included, or of the whole account. */

@@ -143,6 +143,12 @@ export const guarded: Readonly<Record<string, Guarded>> = {
     other: 403,
     missing: `${SUB_ACCOUNT}/sub_none`,
   },
+  [`POST ${SUB_ACCOUNT}/:id/policy-impact`]: {
+    ask: ofSubAccount(`${SUB_ACCOUNT}/:id/policy-impact`, () => ({ policy: { scopes: [] } })),
+    owner: 200,
+    other: 403,
+    missing: `${SUB_ACCOUNT}/sub_none/policy-impact`,
+  },
   [`GET ${KEY}`]: { ask: () => ({ path: KEY }), owner: 200, other: 200 },
   [`POST ${KEY}`]: { ask: () => ({ path: KEY, body: { name: 'New', role: 'viewer' } }), owner: 201, other: 201 },
   [`DELETE ${KEY}/:id`]: {
