@@ -136,6 +136,10 @@ export function readOverview(dialect: Dialect, accountId: string, asked: Overvie
     active: stored('active'),
     inactive: stored('inactive'),
     neverUsed: count(NEVER_USED),
+    idle: count(
+      `t.id < ${values.add(idFloor('tok', asked.idleSince))}
+       AND coalesce((SELECT at FROM last_used WHERE token_id = t.id), 0) < ${values.add(asked.idleSince)}`,
+    ),
     expired: count(`t.status = 'active' AND (t.expires_at <= ${now} OR ${tooOld})`),
     suspendedTokens: count(
       `${ofSuspended(dialect, account)} AND t.status = 'active' AND (t.expires_at IS NULL OR t.expires_at > ${now})

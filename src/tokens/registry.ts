@@ -5,6 +5,7 @@ import { Failure } from './errors.ts'
 import type { AccountFeedStore } from './event-ports.ts'
 import { type AskedOnce, askedOnce, creationFields, isSameAnswer, once } from './idempotency.ts'
 import { type LeakPorts, Leaks } from './leaks.ts'
+import type { JsonObject } from './model/fields.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './model/overview.ts'
 import { type Page, type TokenQuery, toPage } from './model/page.ts'
 import { type Caller, type Permissions, parsePermissions, requireRight, sees } from './model/permissions.ts'
@@ -15,11 +16,14 @@ import {
   type NewToken,
   newSubAccountFields,
   newTokenFields,
+  policyAfter,
   type SubAccountUpdate,
   type TokenUpdate,
 } from './model/update.ts'
 import type { Expected, TokenChange } from './plan.ts'
+import { type PolicyImpact, policyImpact } from './policy-impact.ts'
 import type {
+  ActivityStore,
   IdentityStore,
   Parts,
   ReportStore,
@@ -31,6 +35,7 @@ import type {
   SubAccountStore,
   TokenRow,
   TokenStore,
+  UsageStore,
 } from './ports.ts'
 import type { HistoryRequest, KeptRequest, ListedHistoryRow, Origin } from './record/history.ts'
 import { sealToken } from './sealed-token.ts'
@@ -41,6 +46,7 @@ import { maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
 import type { VaultStore } from './trust/key-ring.ts'
 import { isGenuine, type Stamped } from './trust/stamp.ts'
 import { credentialContext } from './trust/vault.ts'
+import { type BusyToken, Usage } from './usage.ts'
 import { type Explanation, Verification, type VerificationPorts } from './verification.ts'
 import { codeOfReason } from './verify/answer.ts'
 import { kindOfCredential } from './verify/credential-format.ts'
@@ -51,15 +57,24 @@ export interface Overview {
   readonly account: Account
   readonly question: OverviewQuestion
   readonly counts: OverviewCounts
+  readonly busiest: readonly BusyToken[]
 }
 
-type OwnPorts = IdentityStore & TokenStore & RequestStore & SubAccountStore & ReportStore & VaultStore & ScopeStore
+type OwnPorts = IdentityStore &
+  TokenStore &
+  ActivityStore &
+  RequestStore &
+  SubAccountStore &
+  ReportStore &
+  VaultStore &
+  ScopeStore
 type Ports = OwnPorts &
   VerificationPorts &
   ViewPorts &
   KeyPorts &
   SessionStore &
   LeakPorts &
+  UsageStore &
   WebhookPorts &
   AccountFeedStore
 
@@ -71,6 +86,7 @@ export class Registry {
   readonly leaks: Leaks
   readonly feed: AccountFeed
   readonly webhooks: Webhooks
+  readonly usage: Usage
   // An engine returns the same object while nothing about it has changed: it is checked once.
   readonly #genuineKeys = new WeakSet<StoredKey>()
   readonly #views: TokenViews
@@ -84,6 +100,7 @@ export class Registry {
     this.leaks = new Leaks(parts)
     this.feed = new AccountFeed(parts)
     this.webhooks = new Webhooks(parts, receivers)
+    this.usage = new Usage(parts)
   }
 
   /** The caller of an account key. Rejects with a Failure for everything else, also for the credential of a token. */
@@ -338,6 +355,13 @@ export class Registry {
     return this.#parts.store.updateSubAccount(caller.accountId, id, update, origin, fingerprints)
   }
 
+  /** What its tokens would lose by a merge patch of its policy. */
+  async policyImpact(caller: Caller, id: string, patch: JsonObject | null): Promise<PolicyImpact> {
+    const { subAccount } = await this.getSubAccount(caller, id)
+    const { store, now } = this.#parts
+    return policyImpact(store, { caller, subAccount, policy: policyAfter(subAccount, patch), now: now() })
+  }
+
   /** Of one token, deleted ones included, or of the whole account. */
   async listHistory(caller: Caller, { cursor, ...query }: HistoryRequest): Promise<Page<ListedHistoryRow>> {
     const { store } = this.#parts
@@ -368,7 +392,8 @@ export class Registry {
     const { store, now } = this.#parts
     const question = overviewQuestion(now(), caller.permissions.subAccounts)
     const account = await this.getAccount(caller)
-    return { account, question, counts: await store.readOverview(account.id, question) }
+    const [counts, busiest] = await Promise.all([store.readOverview(account.id, question), this.usage.busiest(caller)])
+    return { account, question, counts, busiest }
   }
 }
 
