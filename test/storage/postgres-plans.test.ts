@@ -187,6 +187,10 @@ function describePlans(partitions: number): void {
       listing.listTokens(db, account.id, { ...page, narrowing: { unexpiredAt: 1, suspended: true } }, partitions > 1),
     'a list of tokens that are not suspended': () =>
       listing.listTokens(db, account.id, { ...page, narrowing: { suspended: false } }, partitions > 1),
+    'a list of tokens that were not used for long': () =>
+      listing.listTokens(db, account.id, { ...page, narrowing: { idleSince: 2 } }, partitions > 1),
+    'a list of tokens of sub-accounts suspended for long': () =>
+      listing.listTokens(db, account.id, { ...page, narrowing: { suspendedBefore: 1 } }, partitions > 1),
     'a list by a tag': () =>
       listing.listTokens(db, account.id, { ...page, narrowing: { tags: ['red'] } }, partitions > 1),
     'a list by the end of a credential': () =>
@@ -274,6 +278,8 @@ function describePlans(partitions: number): void {
     'the filtered history before a row': () =>
       reads.listHistory(db, account.id, { ...page, beforeSeq: 9, tokenId: token.id }),
     'the history of a token': () => reads.listHistory(db, account.id, { ...page, tokenId: token.id }),
+    'the history of a token and its sub-account': () =>
+      reads.listHistory(db, account.id, { ...page, tokenId: token.id, withSubAccount: true }),
     'the history of a sub-account': () => reads.listHistory(db, account.id, { ...page, subAccountId: subAccount.id }),
     'the owner of an id': () => reads.findOwner(db, subAccount.id),
     'a token by its name': () => reads.findTokensByNames(db, [{ subAccountId: subAccount.id, name: 'second' }]),

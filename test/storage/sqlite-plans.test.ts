@@ -154,6 +154,9 @@ describe('query plans', () => {
     { expiresFrom: START, expiresBefore: START + 1 },
     { unexpiredAt: START, suspended: true },
     { unexpiredAt: START, suspended: false },
+    { idleSince: START },
+    { suspendedBefore: START },
+    { idleSince: START, suspendedBefore: START, neverUsed: true },
     { tags: ['red'] },
     { tags: ['red', 'round'], unexpiredAt: START, suspended: true },
     { credentialEnd: 'D7wZ' },
@@ -292,6 +295,8 @@ describe('query plans', () => {
     'the filtered history before a row': () =>
       reads.listHistory(db, account.id, { ...page, beforeSeq: 9, tokenId: token.id }),
     'the history of a token': () => reads.listHistory(db, account.id, { ...page, tokenId: token.id }),
+    'the history of a token and its sub-account': () =>
+      reads.listHistory(db, account.id, { ...page, tokenId: token.id, withSubAccount: true }),
     'the history of a sub-account': () => reads.listHistory(db, account.id, { ...page, subAccountId: subAccount.id }),
     'the owner of an id': () => reads.findOwner(db, subAccount.id),
     'a token by its name': () => reads.findTokensByNames(db, [{ subAccountId: subAccount.id, name: 'second' }]),

@@ -52,6 +52,10 @@ export interface Narrowing {
   readonly tags?: readonly string[]
   /** Only tokens of sub-accounts that are suspended, or only of those that are not. */
   readonly suspended?: boolean
+  /** Only tokens made before this time, and not used since. */
+  readonly idleSince?: Timestamp
+  /** Only tokens of sub-accounts that were suspended before this time, and are. */
+  readonly suspendedBefore?: Timestamp
 }
 
 /** One page, and the exact number of all matches, from one snapshot of the store. */
@@ -104,7 +108,7 @@ export function readPageRequest(query: RawQuery): PageRequest {
 }
 
 export function readTokenQuery(query: RawQuery, now: Timestamp): TokenQuery {
-  const narrowed = readNarrowing(query)
+  const narrowed = { ...readNarrowing(query), ...readAges(query, now) }
   const effective = readEffectiveStatus(query, now)
   const documented = {
     ...readPageRequest(query),
@@ -159,6 +163,23 @@ function readNarrowing(query: RawQuery): Narrowing {
   }
 }
 
+export const MAX_DAYS = 3_650
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/** What has been as it is for so many days. */
+function readAges(query: RawQuery, now: Timestamp): Narrowing {
+  const [idleDays, suspendedDays] = ['idleDays', 'suspendedDays'].map((name) => readDays(query, name))
+  return {
+    ...(idleDays === undefined ? {} : { idleSince: now - idleDays * DAY_MS }),
+    ...(suspendedDays === undefined ? {} : { suspendedBefore: now - suspendedDays * DAY_MS }),
+  }
+}
+
+function readDays(query: RawQuery, name: string): number | undefined {
+  const text = readOnce(query, name)
+  return text === undefined ? undefined : readWhole(text, name, MAX_DAYS)
+}
+
 export const NOT_A_CREDENTIAL_END = 'credentialEnd must be the last four characters of a credential'
 
 /** The one parameter that may be repeated. */
@@ -208,7 +229,10 @@ export const BAD_LIMIT = notACount('limit', MAX_LIMIT)
 
 function readCount(query: RawQuery, name: string, fallback: number, max: number): number {
   const text = readOnce(query, name)
-  if (text === undefined) return fallback
+  return text === undefined ? fallback : readWhole(text, name, max)
+}
+
+function readWhole(text: string, name: string, max: number): number {
   const value = /^[0-9]{1,16}$/.test(text) ? Number(text) : 0
   if (value < 1 || value > max) {
     throw new Failure('invalid-request', notACount(name, max))
