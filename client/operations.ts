@@ -1167,11 +1167,14 @@ export type ErrorCode =
   | 'webhook-not-found'
 
 export interface Operations {
-  /** List tokens. */
+  /** List tokens. `Accept: text/csv` or `format=csv`: all that the filters match, as CSV, without pages. */
   listTokens: { params: ListTokensParams; data: TokenPage }
   /** Create a token. */
   createToken: { params: CreateTokenParams; data: Token }
-  /** List tokens of one sub-account. */
+  /**
+   * List tokens of one sub-account. `Accept: text/csv` or `format=csv`: all that the filters match, as CSV,
+   * without pages.
+   */
   listTokensOfSubAccount: { params: ListTokensOfSubAccountParams; data: TokenPage }
   /** Get one token. */
   getToken: { params: GetTokenParams; data: Token }
@@ -1196,9 +1199,15 @@ export interface Operations {
    * addresses is refused.
    */
   explainToken: { params: ExplainTokenParams; data: Explanation }
-  /** History of the account, newest first. */
+  /**
+   * History of the account, newest first. `Accept: text/csv` or `format=csv`: all that the filters match, as CSV,
+   * without pages.
+   */
   listAccountHistory: { params: ListAccountHistoryParams; data: HistoryPage }
-  /** History of one token, newest first, also after its deletion. */
+  /**
+   * History of one token, newest first, also after its deletion. `Accept: text/csv` or `format=csv`: all that the
+   * filters match, as CSV, without pages.
+   */
   listTokenHistory: { params: ListTokenHistoryParams; data: HistoryPage }
   /**
    * How often a token was accepted and refused. Verifications of known credentials: what is unknown is of no
@@ -1220,7 +1229,10 @@ export interface Operations {
   getOverview: { params: Readonly<Record<never, never>>; data: Overview }
   /** Who is asking, and what they may do. */
   whoami: { params: Readonly<Record<never, never>>; data: WhoAmI }
-  /** List account keys, newest first. */
+  /**
+   * List account keys, newest first. `Accept: text/csv` or `format=csv`: all that the filters match, as CSV,
+   * without pages.
+   */
   listKeys: { params: ListKeysParams; data: KeyPage }
   /**
    * Create an account key. The key is shown only in this answer. No key can make one that may do more than
@@ -1269,7 +1281,7 @@ export interface Operations {
    * change the grants.
    */
   revokeSession: { params: RevokeSessionParams; data: Session }
-  /** List sub-accounts. */
+  /** List sub-accounts. `Accept: text/csv` or `format=csv`: all that the filters match, as CSV, without pages. */
   listSubAccounts: { params: ListSubAccountsParams; data: SubAccountPage }
   /** Create a sub-account. */
   createSubAccount: { params: CreateSubAccountParams; data: SubAccount }

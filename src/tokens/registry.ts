@@ -3,6 +3,7 @@ import { AccountFeed } from './account-feed.ts'
 import { AccountKeys, type KeyPorts } from './account-keys.ts'
 import { Failure } from './errors.ts'
 import type { AccountFeedStore } from './event-ports.ts'
+import { type ExportPorts, Exports, scopedQuery } from './exports.ts'
 import { type AskedOnce, askedOnce, creationFields, isSameAnswer, once } from './idempotency.ts'
 import { type LeakPorts, Leaks } from './leaks.ts'
 import type { JsonObject } from './model/fields.ts'
@@ -74,6 +75,7 @@ type Ports = OwnPorts &
   KeyPorts &
   SessionStore &
   LeakPorts &
+  ExportPorts &
   UsageStore &
   WebhookPorts &
   AccountFeedStore
@@ -86,6 +88,7 @@ export class Registry {
   readonly leaks: Leaks
   readonly feed: AccountFeed
   readonly webhooks: Webhooks
+  readonly exports: Exports
   readonly usage: Usage
   // An engine returns the same object while nothing about it has changed: it is checked once.
   readonly #genuineKeys = new WeakSet<StoredKey>()
@@ -100,6 +103,7 @@ export class Registry {
     this.leaks = new Leaks(parts)
     this.feed = new AccountFeed(parts)
     this.webhooks = new Webhooks(parts, receivers)
+    this.exports = new Exports(parts, this.#views, this.feed)
     this.usage = new Usage(parts)
   }
 
@@ -400,14 +404,4 @@ export class Registry {
 /** Callers who may see credentials can still ask not to. */
 function viewFor({ permissions }: Caller, { details = false, masked = false }: TokenView): TokenView {
   return { details, masked: masked || !permissions.reveal }
-}
-
-/** Undefined for a sub-account that the caller does not see. */
-function scopedQuery({ permissions }: Caller, query: TokenQuery): TokenQuery | undefined {
-  const { subAccounts } = permissions
-  if (subAccounts === null) return query
-  if (query.subAccountId !== undefined) return sees(permissions, query.subAccountId) ? query : undefined
-  const [first, ...others] = subAccounts
-  if (others.length === 0) return { ...query, subAccountId: first }
-  return { ...query, narrowing: { ...query.narrowing, subAccounts } }
 }

@@ -23,13 +23,16 @@ export interface PageRequest {
   readonly limit: number
 }
 
-export interface TokenQuery extends PageRequest {
+/** Which tokens are listed. */
+export interface TokenFilter {
   readonly subAccountId?: string | undefined
   readonly status?: Status | undefined
   /** Normalized as names are; never empty. */
   readonly search?: string | undefined
   readonly narrowing?: Narrowing
 }
+
+export interface TokenQuery extends PageRequest, TokenFilter {}
 
 /** Filters beyond the document. A range includes its start and excludes its end. */
 export interface Narrowing {
@@ -59,6 +62,19 @@ export interface Narrowing {
 export interface Slice<Item> {
   readonly items: readonly Item[]
   readonly total: number
+}
+
+/** Of a list that is read to its end: the next part looks at this many rows before this id, newest first. */
+export interface PartRequest {
+  readonly before: string | undefined
+  readonly size: number
+}
+
+/** The rows that match, of those that were looked at: maybe none. */
+export interface ListPart<Row> {
+  readonly rows: readonly Row[]
+  /** Where the next part continues; undefined after the last one. */
+  readonly next: string | undefined
 }
 
 export interface Page<Item> extends Slice<Item> {
