@@ -32,6 +32,7 @@ import { requestIdOf } from './protocol/request-id.ts'
 import { unknownNamesCheck } from './protocol/unknown-names.ts'
 import { apiDescription, DESCRIPTION_PAGE, withNamedSchemas } from './routes/api-description.ts'
 import { authRoutes } from './routes/auth-routes.ts'
+import { bulkRoutes } from './routes/bulk-routes.ts'
 import { CONSOLE_FILES, consoleRoutes } from './routes/console-routes.ts'
 import { eventRoutes } from './routes/event-routes.ts'
 import { historyRoutes } from './routes/history-routes.ts'
@@ -127,6 +128,7 @@ function optionsOf(memory: BufferedMemory): FastifyHttpOptions<Server> {
 function allRoutes(parts: ServerParts, server: FastifyInstance): readonly Route[] {
   return [
     ...Object.values(tokenRoutes),
+    ...Object.values(bulkRoutes),
     ...Object.values(historyRoutes),
     ...Object.values(overviewRoutes),
     ...Object.values(whoamiRoutes),
@@ -218,7 +220,7 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Adm
     if (showMessage === 1) parts.onChange?.()
     request.tokenId = result.tokenId
     if (result.headers !== undefined) reply.headers(result.headers)
-    reply.code(success.status ?? 200)
+    reply.code(result.isDryRun ? 200 : (success.status ?? 200))
     return result
   }
   server.route({

@@ -53,8 +53,10 @@ export function tokenFilters(
   from: 't' | 'f' = 't',
 ): string[] {
   const { subAccounts, suspended, neverUsed, expiredAt, unexpiredAt, credentialEnd, tags = [] } = narrowing
-  const { idleSince, suspendedBefore } = narrowing
-  const [tag, ...furtherTags] = new Set(tags)
+  const { idleSince, suspendedBefore, ids } = narrowing
+  // By their ids, no others are to be found, such as all that have the first tag.
+  const allTags = [...new Set(tags)]
+  const [tag, furtherTags] = ids === undefined ? [allTags[0], allTags.slice(1)] : [undefined, allTags]
   const [createdFrom, createdBefore] = rangeOf(narrowing.createdFrom, earlier(narrowing.createdBefore, idleSince)).map(
     (time) => idFloor('tok', time),
   )
@@ -62,7 +64,7 @@ export function tokenFilters(
   const account = values.add(accountId)
   // The tokens of some sub-accounts, with a tag, or by their credential's end are found by these, not among all of the account's.
   const isFoundByOther =
-    suspended || [subAccounts, tag, credentialEnd, suspendedBefore].some((each) => each !== undefined)
+    suspended || [subAccounts, tag, credentialEnd, suspendedBefore, ids].some((each) => each !== undefined)
   const ofAccount = `${from}.account_id`
   const tagged = (column: string) => `SELECT ${column} FROM token_tags WHERE account_id = ${account}`
   return [
@@ -71,6 +73,7 @@ export function tokenFilters(
       [subAccountId, (parameter) => `${from}.sub_account_id = ${parameter}`],
       [subAccounts, (parameter) => dialect.among(`${from}.sub_account_id`, parameter)],
       [status, (parameter) => `${from}.status = ${parameter}`],
+      [ids, (parameter) => dialect.among('t.id', parameter)],
       [createdFrom, (parameter) => `t.id >= ${parameter}`],
       [createdBefore, (parameter) => `t.id < ${parameter}`],
       [expiresFrom, (parameter) => `t.expires_at >= ${parameter}`],

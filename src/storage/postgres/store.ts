@@ -275,6 +275,10 @@ class PostgresStore implements Store {
   renewClaims = this.#write(writes.renewClaims)
   releaseClaims = this.#write(writes.releaseClaims)
   announceExpiry = this.#change(changes.announceExpiry)
+  insertBulk = this.#change(changes.insertBulk)
+  undoBulk = this.#change(changes.undoBulk)
+  advanceBulk = this.#change(changes.advanceBulk)
+  endBulk = this.#change(changes.endBulk)
 
   readonly #findKey = this.#read('verification', reads.findKey)
   readonly #findCandidateRows = this.#read('shortReads', reads.findCandidateRows)
@@ -305,6 +309,9 @@ class PostgresStore implements Store {
   findWebhook = this.#read('shortReads', reads.findWebhook)
   findDelivering = this.#read('shortReads', reads.findDelivering)
   findDue = this.#read('shortReads', reads.findDue)
+  findBulk = this.#read('shortReads', reads.findBulk)
+  findBulkPart = this.#read('shortReads', reads.findBulkPart)
+  listRunningBulk = this.#read('shortReads', reads.listRunningBulk)
   readVault = this.#read('shortReads', reads.readVault)
   listRetiredMasterKeys = this.#read('shortReads', reads.listRetiredMasterKeys)
 
@@ -320,6 +327,7 @@ class PostgresStore implements Store {
   readFeed = this.#longRead(reads.readFeed)
   findUnannounced = this.#longRead(reads.findUnannounced)
   listDeliveries = this.#longRead(reads.listDeliveries)
+  listBulk = this.#longRead(reads.listBulk)
   readBehind = this.#longRead(reads.readBehind)
   readLagging = this.#longRead(reads.readLagging)
   listKeys = this.#longRead(reads.listKeys)

@@ -77,7 +77,7 @@ export const shownInDetails = (token: Shown) =>
 
 export interface TokenDetails extends TokenActivity, EffectiveState, Shown {}
 
-type IdPrefix = 'acc' | 'sub' | 'tok' | 'key' | 'ses' | 'vfr' | 'whk'
+type IdPrefix = 'acc' | 'sub' | 'tok' | 'key' | 'ses' | 'vfr' | 'whk' | 'blk'
 
 /**
  * An id begins with its time of creation, so that sorting ids sorts by (createdAt, id): lists rely on it.
