@@ -31,6 +31,15 @@ export interface TokenDetails {
   readonly expiresAt: string | null
   /** Last accepted verification, to the minute; null for never */
   readonly lastUsedAt: string | null
+  /** Accepted verifications, written every 5 seconds; with the hour or the day that has begun */
+  readonly usage: {
+    /** In the last 24 hours */
+    readonly day: number
+    /** In the last 7 days */
+    readonly week: number
+    /** In the last 30 days */
+    readonly month: number
+  }
   /** Counts the changes; also the ETag */
   readonly version: number
   /** Until when a credential that was rotated out still works */
@@ -535,8 +544,54 @@ export interface ListTokenHistoryParams
     ListAccountHistoryParams,
     'page' | 'limit' | 'by' | 'action' | 'effect' | 'from' | 'before' | 'after' | 'beforePosition'
   > {
+  /** Also what was done to the policy or the suspension of its sub-account while the token was there */
+  readonly include?: 'subAccount' | undefined
   /** The token id */
   readonly id: string
+}
+
+export interface Usage {
+  /** What each bucket covers, in UTC */
+  readonly per: 'hour' | 'day'
+  /** Oldest first, empty ones included */
+  readonly buckets: readonly {
+    /** The beginning of the hour or day */
+    readonly from: string
+    /** Accepted verifications */
+    readonly accepted: number
+    readonly refused: {
+      /** Refused because of `inactive` */
+      readonly inactive: number
+      /** Refused because of `expired` */
+      readonly expired: number
+      /** Refused because of `suspended` */
+      readonly suspended: number
+      /** Refused because of `address` */
+      readonly address: number
+      /** Refused because of `scope` */
+      readonly scope: number
+      /** Refused because of `rate` */
+      readonly rate: number
+      /** Refused because of `quota` */
+      readonly quota: number
+    }
+  }[]
+}
+
+export interface GetTokenUsageParams {
+  /** Hours are kept for 14 days, days for 400 */
+  readonly per?: 'hour' | 'day' | undefined
+  /** From the hour or day of this time on; by default 24 hours or 30 days before the end */
+  readonly from?: string | undefined
+  /** Only hours or days before this time; by default all until now */
+  readonly before?: string | undefined
+  /** The token id */
+  readonly id: string
+}
+
+export interface GetUsageParams extends Pick<GetTokenUsageParams, 'per' | 'from' | 'before'> {
+  /** Only its tokens; without it, those of all sub-accounts that the caller sees */
+  readonly subAccountId?: string | undefined
 }
 
 export interface SubAccount extends SubAccountSummary {
@@ -583,6 +638,8 @@ export interface Overview {
     readonly inactive: number
     /** Tokens never used */
     readonly neverUsed: number
+    /** Tokens made and last used more than 90 days ago, or never used */
+    readonly idle: number
     /** Status active, but expired */
     readonly expired: number
     /** Status active and not expired, but the sub-account is suspended */
@@ -600,6 +657,19 @@ export interface Overview {
     /** Those with the most tokens */
     readonly largest: readonly SubAccount[]
   }
+  /**
+   * The tokens used most in the last 7 days. Every token with more than a 51st of the uses of one of these days
+   * is considered
+   */
+  readonly busiest: readonly {
+    /** Token identifier */
+    readonly _id: string
+    /** Its name */
+    readonly name: string
+    readonly subAccount: SubAccountSummary
+    /** Accepted verifications of the last 7 days */
+    readonly accepted: number
+  }[]
   /** Tokens by time of creation: the last 12 weeks, oldest first */
   readonly createdByWeek: readonly {
     /** Monday, UTC */
@@ -976,6 +1046,41 @@ export interface PatchSubAccountParams {
   readonly body: SubAccountPatch
 }
 
+export interface AffectedToken extends Pick<Token, '_id' | 'name'> {
+  /** When it was last used; null for never */
+  readonly lastUsedAt: string | null
+  readonly losses: readonly {
+    /** As verification would say it */
+    readonly reason: 'lifetime' | 'address' | 'scope'
+    /** `all`: nothing that needs it would be accepted */
+    readonly extent: 'all' | 'some'
+  }[]
+}
+
+export interface PolicyImpact {
+  /** Active tokens of the sub-account */
+  readonly active: number
+  /** How many of them were examined: the newest 10,000 at most */
+  readonly examined: number
+  /** How many of those would lose something */
+  readonly affected: number
+  /** How many of the affected ones were used within a week */
+  readonly inUse: number
+  /** At most 20 of them, those used last first */
+  readonly sample: readonly AffectedToken[]
+}
+
+export interface PolicyPreview {
+  /** What the token, or every token of the sub-account, may do; a merge patch in PATCH */
+  readonly policy?: SubAccountPolicyPatch | null | undefined
+}
+
+export interface PreviewPolicyParams {
+  /** The sub-account id */
+  readonly id: string
+  readonly body: PolicyPreview
+}
+
 export interface Lease {
   /** The lease */
   readonly lease: string
@@ -1232,6 +1337,18 @@ export interface Operations {
   /** History of one token, newest first, also after its deletion. */
   listTokenHistory: { params: ListTokenHistoryParams; data: HistoryPage }
   /**
+   * How often a token was accepted and refused. Verifications of known credentials: what is unknown is of no
+   * token. Written every 5 seconds, by verifiers with their leases; a process that is killed loses what it has
+   * not written.
+   */
+  getTokenUsage: { params: GetTokenUsageParams; data: Usage }
+  /**
+   * How often the tokens of a sub-account or of the account were accepted and refused. Verifications of known
+   * credentials: what is unknown is of no token. Written every 5 seconds, by verifiers with their leases; a
+   * process that is killed loses what it has not written. Deleted tokens still count.
+   */
+  getUsage: { params: GetUsageParams; data: Usage }
+  /**
    * The account at a glance. Exact counts from one moment. Each is the `total` of the token list with the
    * matching filters: `status`, `effectiveStatus`, `used=never`, `expiresFrom` and `expiresBefore`, `createdFrom`
    * and `createdBefore`.
@@ -1300,6 +1417,11 @@ export interface Operations {
    * as it is.
    */
   patchSubAccount: { params: PatchSubAccountParams; data: SubAccount }
+  /**
+   * Which tokens another policy of their sub-account would cut off. Changes nothing. By the policies, the
+   * lifetimes and the last uses of its active tokens. Rates and quotas are not considered: all tokens share them.
+   */
+  previewPolicy: { params: PreviewPolicyParams; data: PolicyImpact }
   /**
    * Begin or prolong the lease of a verifier, and wait for what it has to forget. Answered at once where
    * something was changed, otherwise after a good third of the term. For verifiers only: docs/verifier.md has the
@@ -1413,6 +1535,8 @@ export const operations: Readonly<Record<keyof Operations, Endpoint>> = {
   },
   listAccountHistory: { method: 'GET', path: '/api/v1/apiClient/history', headers: [], answer: 'page' },
   listTokenHistory: { method: 'GET', path: '/api/v1/apiClient/token/{id}/history', headers: [], answer: 'page' },
+  getTokenUsage: { method: 'GET', path: '/api/v1/apiClient/token/{id}/usage', headers: [], answer: 'data' },
+  getUsage: { method: 'GET', path: '/api/v1/apiClient/usage', headers: [], answer: 'data' },
   getOverview: { method: 'GET', path: '/api/v1/apiClient/overview', headers: [], answer: 'data' },
   whoami: { method: 'GET', path: '/api/v1/apiClient/whoami', headers: [], answer: 'data' },
   listKeys: { method: 'GET', path: '/api/v1/apiClient/key', headers: [], answer: 'page' },
@@ -1483,6 +1607,13 @@ export const operations: Readonly<Record<keyof Operations, Endpoint>> = {
     method: 'PATCH',
     path: '/api/v1/apiClient/sub-account/{id}',
     headers: ['if-match'],
+    body: 'application/json',
+    answer: 'data',
+  },
+  previewPolicy: {
+    method: 'POST',
+    path: '/api/v1/apiClient/sub-account/{id}/policy-impact',
+    headers: [],
     body: 'application/json',
     answer: 'data',
   },

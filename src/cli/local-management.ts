@@ -87,7 +87,7 @@ export class LocalManagement implements Management {
     try {
       return verdictToWire(await verification.verify(credential, () => readAccess({ ...access })))
     } finally {
-      await verification.uses.flush()
+      await verification.flush()
     }
   }
 

@@ -56,6 +56,7 @@ import { serviceRoutes } from './routes/service-routes.ts'
 import { sessionRoutes } from './routes/session-routes.ts'
 import { subAccountRoutes } from './routes/sub-account-routes.ts'
 import { tokenRoutes } from './routes/token-routes.ts'
+import { usageRoutes } from './routes/usage-routes.ts'
 import { verifierRoutes } from './routes/verifier-routes.ts'
 import { verifyRoutes } from './routes/verify-routes.ts'
 import { webhookRoutes } from './routes/webhook-routes.ts'
@@ -130,6 +131,7 @@ function allRoutes(parts: ServerParts, server: FastifyInstance): readonly Route[
     ...Object.values(tokenRoutes),
     ...Object.values(bulkRoutes),
     ...Object.values(historyRoutes),
+    ...usageRoutes(parts),
     ...Object.values(overviewRoutes),
     ...Object.values(whoamiRoutes),
     ...Object.values(keyRoutes),

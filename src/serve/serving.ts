@@ -26,6 +26,8 @@ import type { Registry } from '../tokens/registry.ts'
 import { LocalLimiter, type RateLimiter } from '../tokens/trust/rate-limit.ts'
 
 const FLUSH_USES_MS = 5_000
+/** Of a day in which a million tokens were used, some 10 minutes: after each part, the loop rests for ten times as long as it took. */
+const AGE_USAGE_MS = 10_000
 const LOOK_FOR_NEWS_MS = 1_000
 const ANNOUNCE_EVERY_MS = 30_000
 const CLOSE_IDLE_MS = 50
@@ -117,9 +119,13 @@ async function serve(
     onFailed: (operation, err) => log.warn({ operation, err }, 'a bulk operation cannot go on now, and is tried again'),
   })
   metrics.watchWebhooks(store, now)
+  const ageUsage = async () => {
+    if (await registry.usage.age()) deliveries.ask('usage of before')
+  }
   const deliveries = new Deliveries(
     [
-      { name: 'last uses', everyMs: FLUSH_USES_MS, run: () => registry.verification.uses.flush() },
+      { name: 'uses', everyMs: FLUSH_USES_MS, isUrgent: true, run: () => registry.verification.flush() },
+      { name: 'usage of before', everyMs: AGE_USAGE_MS, run: ageUsage },
       { name: 'news', everyMs: LOOK_FOR_NEWS_MS, run: () => registry.feed.refresh() },
       { name: 'event streams', everyMs: BEAT_EVERY_MS, run: () => events.beat() },
       { name: 'webhooks', everyMs: LOOK_FOR_NEWS_MS, run: () => dispatch.begin() },
@@ -172,7 +178,7 @@ async function serve(
     await closeConnections(server.server, sockets)
     await server.close()
     await reports.drain()
-    await registry.verification.uses.flush().catch((err: unknown) => log.error({ err }, 'last uses were lost'))
+    await registry.verification.flush().catch((err: unknown) => log.error({ err }, 'uses were lost'))
     await registry.verification.release()
     await store.close()
     await traces?.close()

@@ -23,7 +23,7 @@ export const findBulkPart = query(
 
 export const listRunningBulk = query(
   (limit: number) => [limit],
-  `${OPERATIONS} WHERE o.status = 'running' ORDER BY o.id LIMIT ?1`,
+  `${OPERATIONS} WHERE o.status = 'running' AND o.id > '' ORDER BY o.id LIMIT ?1`,
   (rows) => BULK.readAll(rows),
 )
 

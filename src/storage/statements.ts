@@ -2,7 +2,7 @@
 import type { PageRequest, Slice } from '../tokens/model/page.ts'
 import type { Rows } from './queries.ts'
 
-export type Value = string | number | Uint8Array | readonly string[]
+export type Value = string | number | Uint8Array | readonly string[] | readonly number[]
 
 /** A statement with its values, and how its answer is read. */
 export interface Question<Answer> {
@@ -17,6 +17,8 @@ export interface Dialect {
   readonly sign: '?' | '$'
   /** `strings` is the parameter for an array. */
   among(column: string, strings: string): string
+  /** The same of integers. */
+  amongNumbers(column: string, numbers: string): string
   oneOf(column: string, statement: string): string
   /** A column by which SQLite must not choose an index: it does not know that another one finds fewer rows. */
   withoutIndex(column: string): string

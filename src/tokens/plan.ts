@@ -131,6 +131,8 @@ function revocationBy(before: TokenRecord, after: TokenRecord, at: Timestamp): R
   return { kind: isOff ? 'token-off' : 'token-expiry', id, at, version, ...(isEarlier && { expiresAt }) }
 }
 
+const UNUSED = { lastUsedAt: null, lastUsedFrom: null } as const
+
 function planRotation(before: Stamped<TokenRecord>, rotation: Rotation, origin: Origin, stamps: Stamps): TokenPlan {
   const { at } = origin
   const { after: changed, retired, outlived, facts } = applyRotation<TokenRecord>(before, rotation, at)
@@ -143,7 +145,7 @@ function planRotation(before: Stamped<TokenRecord>, rotation: Rotation, origin: 
     ...NOTHING_ELSE,
     before,
     after,
-    retired: retired && { ...retired, stamp },
+    retired: retired && { ...retired, ...UNUSED, stamp },
     endRetiredUpTo: outlived,
     event: historyEvent(accountId, 'token.rotate', after, {}, facts),
     revocation: {

@@ -27,6 +27,7 @@ import type {
   TokenRecord,
 } from './model/token.ts'
 import type { SubAccountUpdate } from './model/update.ts'
+import type { KeptUsage, UsageQuestion, UsageReport, UsageRow } from './model/usage.ts'
 import type { ImportStore, MasterKeyStore, OwnerStore, RowStore } from './operator-ports.ts'
 import type { AccountUpdate, Expected, TokenChange } from './plan.ts'
 import type { HistoryQuery, KeptRequest, ListedHistoryRow, Origin } from './record/history.ts'
@@ -55,6 +56,7 @@ import type { Candidate } from './trust/verdict.ts'
 export type Store = IdentityStore &
   VerificationStore &
   UseStore &
+  UsageStore &
   LimitStore &
   SessionStore &
   TokenStore &
@@ -113,6 +115,17 @@ export interface UseStore {
    * not written; the answer has those on record.
    */
   saveUses(marks: ReadonlyMap<string, Timestamp>): Promise<ReadonlyMap<string, Timestamp>>
+}
+
+/** Of tokens, sub-accounts and accounts, whose counts are sums: see model/usage.ts. */
+export interface UsageStore {
+  /** Adds the counts of an hour (since 1970) in one transaction, without reports of the last hour that were added before. */
+  addUsage(hour: number, reports: readonly UsageReport[], at: Timestamp): Promise<void>
+  readUsage(accountId: string, question: UsageQuestion): Promise<readonly UsageRow[]>
+  /** Candidates for the busiest tokens of these sub-accounts or accounts; see `mergeBusiest`. */
+  readBusiest(accountId: string, subjects: readonly string[], days: readonly number[]): Promise<readonly string[]>
+  /** Moves the counts of hours into days, and removes those of long ago: at most so many rows of each table. Returns how many. */
+  ageUsage(kept: KeptUsage, limit: number): Promise<number>
 }
 
 export type StoredLimit = RecordOf<typeof LIMITS>

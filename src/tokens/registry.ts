@@ -6,6 +6,7 @@ import { Failure } from './errors.ts'
 import type { AccountFeedStore } from './event-ports.ts'
 import { type AskedOnce, askedOnce, creationFields, isSameAnswer, once } from './idempotency.ts'
 import { type LeakPorts, Leaks } from './leaks.ts'
+import type { JsonObject } from './model/fields.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './model/overview.ts'
 import { type Page, scopedQuery, type TokenQuery, toPage } from './model/page.ts'
 import { type Caller, type Permissions, parsePermissions, requireRight, sees } from './model/permissions.ts'
@@ -16,11 +17,14 @@ import {
   type NewToken,
   newSubAccountFields,
   newTokenFields,
+  policyAfter,
   type SubAccountUpdate,
   type TokenUpdate,
 } from './model/update.ts'
 import type { Expected, TokenChange } from './plan.ts'
+import { type PolicyImpact, policyImpact } from './policy-impact.ts'
 import type {
+  ActivityStore,
   IdentityStore,
   Parts,
   ReportStore,
@@ -32,6 +36,7 @@ import type {
   SubAccountStore,
   TokenRow,
   TokenStore,
+  UsageStore,
 } from './ports.ts'
 import type { HistoryRequest, KeptRequest, ListedHistoryRow, Origin } from './record/history.ts'
 import { sealToken } from './sealed-token.ts'
@@ -42,6 +47,7 @@ import { maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
 import type { VaultStore } from './trust/key-ring.ts'
 import { isGenuine, type Stamped } from './trust/stamp.ts'
 import { credentialContext } from './trust/vault.ts'
+import { type BusyToken, Usage } from './usage.ts'
 import { type Explanation, Verification, type VerificationPorts } from './verification.ts'
 import { codeOfReason } from './verify/answer.ts'
 import { kindOfCredential } from './verify/credential-format.ts'
@@ -52,9 +58,17 @@ export interface Overview {
   readonly account: Account
   readonly question: OverviewQuestion
   readonly counts: OverviewCounts
+  readonly busiest: readonly BusyToken[]
 }
 
-type OwnPorts = IdentityStore & TokenStore & RequestStore & SubAccountStore & ReportStore & VaultStore & ScopeStore
+type OwnPorts = IdentityStore &
+  TokenStore &
+  ActivityStore &
+  RequestStore &
+  SubAccountStore &
+  ReportStore &
+  VaultStore &
+  ScopeStore
 type Ports = OwnPorts &
   VerificationPorts &
   ViewPorts &
@@ -62,6 +76,7 @@ type Ports = OwnPorts &
   SessionStore &
   LeakPorts &
   BulkPorts &
+  UsageStore &
   WebhookPorts &
   AccountFeedStore
 
@@ -74,6 +89,7 @@ export class Registry {
   readonly bulk: Bulk
   readonly feed: AccountFeed
   readonly webhooks: Webhooks
+  readonly usage: Usage
   // An engine returns the same object while nothing about it has changed: it is checked once.
   readonly #genuineKeys = new WeakSet<StoredKey>()
   readonly #views: TokenViews
@@ -88,6 +104,7 @@ export class Registry {
     this.bulk = new Bulk(parts)
     this.feed = new AccountFeed(parts)
     this.webhooks = new Webhooks(parts, receivers)
+    this.usage = new Usage(parts)
   }
 
   /** The caller of an account key. Rejects with a Failure for everything else, also for the credential of a token. */
@@ -342,6 +359,13 @@ export class Registry {
     return this.#parts.store.updateSubAccount(caller.accountId, id, update, origin, fingerprints)
   }
 
+  /** What its tokens would lose by a merge patch of its policy. */
+  async policyImpact(caller: Caller, id: string, patch: JsonObject | null): Promise<PolicyImpact> {
+    const { subAccount } = await this.getSubAccount(caller, id)
+    const { store, now } = this.#parts
+    return policyImpact(store, { caller, subAccount, policy: policyAfter(subAccount, patch), now: now() })
+  }
+
   /** Of one token, deleted ones included, or of the whole account. */
   async listHistory(caller: Caller, { cursor, ...query }: HistoryRequest): Promise<Page<ListedHistoryRow>> {
     const { store } = this.#parts
@@ -372,7 +396,8 @@ export class Registry {
     const { store, now } = this.#parts
     const question = overviewQuestion(now(), caller.permissions.subAccounts)
     const account = await this.getAccount(caller)
-    return { account, question, counts: await store.readOverview(account.id, question) }
+    const [counts, busiest] = await Promise.all([store.readOverview(account.id, question), this.usage.busiest(caller)])
+    return { account, question, counts, busiest }
   }
 }
 

@@ -1,7 +1,8 @@
 // Tokens as callers see them: with the credential, or with what may be seen of it, and with details where asked for.
 import { Failure, failure } from './errors.ts'
 import { shownInDetails, type Token } from './model/token.ts'
-import type { ActivityStore, Parts, TokenRow } from './ports.ts'
+import { NO_USES, recentQuestion, recentUses } from './model/usage.ts'
+import type { ActivityStore, Parts, TokenRow, UsageStore } from './ports.ts'
 import { maskOf, NOT_STORED } from './trust/credential.ts'
 import { KeyNotGiven, lacksKey, type VaultStore } from './trust/key-ring.ts'
 import { listedState } from './trust/verdict.ts'
@@ -11,7 +12,7 @@ export interface TokenView {
   readonly masked?: boolean
 }
 
-export type ViewPorts = ActivityStore & VaultStore
+export type ViewPorts = ActivityStore & VaultStore & Pick<UsageStore, 'readUsage'>
 
 export class TokenViews {
   readonly #parts: Parts<ViewPorts>
@@ -51,11 +52,19 @@ export class TokenViews {
   async #withDetails(rows: readonly TokenRow[], tokens: readonly Token[]): Promise<Token[]> {
     const { store, now } = this.#parts
     const ids = rows.map(({ token }) => token.id)
-    const activity = await store.findActivity(ids, now())
+    const [first] = rows
+    if (first === undefined) return []
+    const at = now()
+    const [activity, counted] = await Promise.all([
+      store.findActivity(ids, at),
+      store.readUsage(first.token.accountId, recentQuestion(ids, at)),
+    ])
+    const uses = recentUses(counted, at)
     return rows.map(({ token, subAccount }, i) => {
       const { lastUsedAt = null, formerCredentialUntil = null } = activity.get(token.id) ?? {}
-      const stored = { ...shownInDetails(token), lastUsedAt, formerCredentialUntil }
-      return { ...(tokens[i] as Token), details: { ...stored, ...listedState(token, subAccount, now()) } }
+      const usage = uses.get(token.id) ?? NO_USES
+      const stored = { ...shownInDetails(token), lastUsedAt, formerCredentialUntil, usage }
+      return { ...(tokens[i] as Token), details: { ...stored, ...listedState(token, subAccount, at) } }
     })
   }
 

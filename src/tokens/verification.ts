@@ -2,9 +2,11 @@
 // their rates and quotas.
 import { Limiter, type LimitStore, type LimitVerdict } from './limiter.ts'
 import type { LimitUse } from './model/limit.ts'
-import { type Caller, seesAllAccounts, seesToken } from './model/permissions.ts'
+import { type Caller, seesToken } from './model/permissions.ts'
 import type { VerifiedToken } from './model/token.ts'
-import type { Parts, TokenStore, UseStore, VerificationStore } from './ports.ts'
+import { ACCEPTED, COUNTED } from './model/usage.ts'
+import type { Parts, UsageStore, UseStore, VerificationStore } from './ports.ts'
+import { UsageCounts } from './record/usage-counts.ts'
 import { LastUses } from './record/uses.ts'
 import type { Accepted, Candidate, Verdict } from './trust/verdict.ts'
 import { kindOfCredential } from './verify/credential-format.ts'
@@ -31,17 +33,22 @@ export interface Explanation {
   readonly limits: readonly (LimitUse & { readonly left: number })[]
 }
 
-export type VerificationPorts = VerificationStore & LimitStore & UseStore & Pick<TokenStore, 'findToken'>
+/** In the counts. What was altered is not counted. */
+const POSITIONS: ReadonlyMap<string, number> = new Map(COUNTED.map((reason, position) => [reason, position]))
+
+export type VerificationPorts = VerificationStore & LimitStore & UseStore & Pick<UsageStore, 'addUsage'>
 
 export class Verification {
   readonly #parts: Parts<VerificationPorts>
   readonly #limiter: Limiter
   readonly uses: LastUses
+  readonly usage: UsageCounts
 
   constructor(parts: Parts<VerificationPorts>) {
     this.#parts = parts
     this.#limiter = new Limiter(parts.store, () => ({ now: parts.now(), monotonic: performance.now() }))
     this.uses = new LastUses(parts.store)
+    this.usage = new UsageCounts(parts.store, parts.now)
   }
 
   /**
@@ -64,17 +71,22 @@ export class Verification {
   }
 
   async #decide(verdict: Verdict, readAccess: () => Access): Promise<Decision> {
-    if (!verdict.accepted) return verdict
+    if (!verdict.accepted) return this.#counted(verdict)
     const { token, policies } = verdict
     const refused = judgePolicy(policies, readAccess())
-    if (refused !== undefined) return { accepted: false, ...refused, token }
-    if (policies.limits.length === 0) return this.#used(verdict)
+    if (refused !== undefined) return this.#counted({ accepted: false, ...refused, token })
+    if (policies.limits.length === 0) return this.#counted(verdict)
     const taken = await this.#limiter.take(policies.limits)
-    return taken.accepted ? this.#used({ ...verdict, left: taken.left }) : { ...taken, token }
+    return this.#counted(taken.accepted ? { ...verdict, left: taken.left } : { ...taken, token })
   }
 
-  #used<Passed extends Accepted>(decision: Passed): Passed {
-    this.uses.note(decision.token.id, this.#parts.now())
+  #counted(decision: Decision): Decision {
+    const { token } = decision
+    if (token === undefined) return decision
+    const at = this.#parts.now()
+    if (decision.accepted) this.uses.note(token.id, at)
+    const verdict = decision.accepted ? ACCEPTED : POSITIONS.get(decision.reason)
+    if (verdict !== undefined) this.usage.note(token, verdict, at)
     return decision
   }
 
@@ -82,14 +94,19 @@ export class Verification {
   async noteUses(caller: Caller, uses: Readonly<Record<string, number>>): Promise<void> {
     const at = this.#parts.now()
     for (const [id, agoMs] of Object.entries(uses)) {
-      const isSeen = seesAllAccounts(caller) || (await this.#isSeen(caller, id))
-      if (isSeen) this.uses.note(id, at - agoMs)
+      if ((await this.#findSeen(caller, id)) !== undefined) this.uses.note(id, at - agoMs)
     }
   }
 
-  async #isSeen(caller: Caller, tokenId: string): Promise<boolean> {
-    const row = await this.#parts.store.findToken(caller.accountId, tokenId)
-    return row !== undefined && seesToken(caller, row.token)
+  async #findSeen(caller: Caller, tokenId: string): Promise<VerifiedToken | undefined> {
+    const token = (await this.#parts.store.findCandidateOf(tokenId))?.token
+    return token !== undefined && seesToken(caller, token) ? token : undefined
+  }
+
+  /** Last uses and counts, together. */
+  async flush(): Promise<void> {
+    const outcomes = await Promise.allSettled([this.uses.flush(), this.usage.flush()])
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
   }
 
   /** Before the process ends: returns the unused units of quotas. If the store cannot be asked, they are lost. */

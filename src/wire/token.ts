@@ -23,11 +23,12 @@ export function subAccountOfToken({ id, name, email, companyName }: Token['subAc
 }
 
 function detailsToWire(details: TokenDetails, { version, credentialUnreadable }: Token) {
-  const { expiresAt, lastUsedAt, formerCredentialUntil, effectiveStatus, blockedBy } = details
+  const { expiresAt, lastUsedAt, usage, formerCredentialUntil, effectiveStatus, blockedBy } = details
   const tags = shownJson(details.tags)
   return {
     expiresAt: toTimeOrNull(expiresAt),
     lastUsedAt: toTimeOrNull(lastUsedAt),
+    usage: { day: usage.day, week: usage.week, month: usage.month },
     version,
     formerCredentialUntil: toTimeOrNull(formerCredentialUntil),
     effectiveStatus,

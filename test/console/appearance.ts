@@ -17,9 +17,9 @@ interface Way {
   readonly width: number
 }
 
-const FIRST: Way = { colorScheme: 'light', width: 1280 }
+export const FIRST: Way = { colorScheme: 'light', width: 1280 }
 /** Those with the same width stand side by side: what differs in them is colours. */
-const WAYS: readonly Way[] = [
+export const WAYS: readonly Way[] = [
   FIRST,
   { colorScheme: 'dark', width: 1280 },
   { colorScheme: 'dark', width: 360 },
@@ -32,7 +32,7 @@ const appearanceOf = ({ colorScheme, width }: Way) => ({
 })
 
 /** Changes the screen under a page that is open, and waits until the page has followed. */
-async function show(page: Page, way: Way): Promise<void> {
+export async function show(page: Page, way: Way): Promise<void> {
   const { colorScheme, viewport } = appearanceOf(way)
   await page.emulateMedia({ colorScheme })
   await page.setViewportSize(viewport)

@@ -10,7 +10,10 @@ import { type Tenant, World } from './world.ts'
 const MINUTE = 60_000
 const BUTTON = 'Sign in with your company account'
 
-describe('the console with an identity provider', () => {
+/** What Playwright does without a limit of its own, such as ending a page, fails by this one. */
+const ALL_MS = 300_000
+
+describe('the console with an identity provider', { timeout: ALL_MS }, () => {
   const clock = { now: Date.now() }
   let provider: TestProvider
   let world: World
@@ -94,6 +97,30 @@ describe('the console with an identity provider', () => {
     await tab.getByText('mine is disabled').waitFor()
     await tab.getByRole('link', { name: 'History' }).click()
     await tab.getByRole('main').locator('bdi', { hasText: 'alice@example.com' }).first().waitFor()
+  })
+
+  test('the page of a person follows events by the cookie, until the person has done nothing for ten minutes', async () => {
+    const isEvents = (request: { url(): string }) => request.url().endsWith('/apiClient/events')
+    // In a profile of its own: the clock is that of a profile, and the next tests have the reused one.
+    const page = await world.page({ follows: true, extraHTTPHeaders: {} })
+    await page.clock.install()
+    const isOpen = page.waitForResponse(isEvents)
+    await signIn(page)
+    const response = await isOpen
+    assert.deepEqual([response.status(), response.request().headers().authorization], [200, undefined])
+    const { registry, operator } = world.running
+    const [token] = tenant.tokens
+    const caller = operator.actFor(tenant.accountId)
+    await registry.updateToken(caller, token?.id ?? '', { status: 'inactive' }, operator.origin())
+    await page.getByRole('region', { name: 'Messages' }).getByText('The operator disabled the token mine').waitFor()
+    await page.getByRole('row').filter({ hasText: 'mine' }).getByText('Inactive').waitFor()
+    // What the page reads by itself would keep the session from ending.
+    const isClosed = page.waitForEvent('requestfailed', isEvents)
+    await page.clock.fastForward(10 * MINUTE + 1_000)
+    await isClosed
+    const isResumed = page.waitForRequest(isEvents)
+    await page.keyboard.press('Tab')
+    await isResumed
   })
 
   test('a session that expires leads back to the sign-in page, with words, and on to where one was', async () => {

@@ -1,10 +1,8 @@
 // Policies and tags in the console, in a real Chromium against the real server.
 import assert from 'node:assert/strict'
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { after, afterEach, before, describe, test } from 'node:test'
 import type { Page, Request } from 'playwright-core'
-import { assertAccessible, assertFits } from './accessible.ts'
+import { assertLooks, photograph } from './accessible.ts'
 import { rowOf, type Sketch, type Tenant, total, World } from './world.ts'
 
 const CEILING = {
@@ -380,19 +378,3 @@ describe('policies and tags in the console', () => {
     })
   }
 })
-
-/** Nothing that axe calls serious, and nothing wider than the screen. */
-async function assertLooks(page: Page, where: string): Promise<void> {
-  await photograph(page, where)
-  await assertAccessible(page, where)
-}
-
-/** Nothing is wider than the screen; with SCREENSHOTS set to a folder, there is a picture. */
-async function photograph(page: Page, where: string): Promise<void> {
-  await assertFits(page, where)
-  const folder = process.env.SCREENSHOTS
-  if (folder === undefined) return
-  mkdirSync(folder, { recursive: true })
-  await page.evaluate(() => window.scrollTo(0, 0))
-  await page.screenshot({ path: join(folder, `${where}.png`), fullPage: true })
-}

@@ -14,6 +14,7 @@ import { patchScenarios } from './patch.scenarios.ts'
 import { policyScenarios } from './policy.scenarios.ts'
 import { unknownNamesScenarios } from './unknown-names.scenarios.ts'
 import { updateScenarios } from './update.scenarios.ts'
+import { usageScenarios } from './usage.scenarios.ts'
 import { verifyScenarios } from './verify.scenarios.ts'
 import { whoamiScenarios } from './whoami.scenarios.ts'
 
@@ -35,4 +36,5 @@ export const allScenarios = {
   'the codes of failures': errorCodeScenarios,
   'who is asking': whoamiScenarios,
   'the overview and what it leads to': overviewScenarios,
+  usage: usageScenarios,
 }

@@ -247,6 +247,7 @@ const tokenScenarios: readonly Scenario[] = [
       assert.deepEqual(heard.json.data.details, {
         expiresAt: '1970-01-01T00:00:05.000Z',
         lastUsedAt: null,
+        usage: { day: 0, week: 0, month: 0 },
         version: 1,
         formerCredentialUntil: null,
         effectiveStatus: 'expired',

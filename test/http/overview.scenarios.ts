@@ -84,7 +84,15 @@ export const overviewScenarios: readonly Scenario[] = [
       assert.equal(json.message, 'Overview retrieved successfully')
       const { account, tokens, subAccounts, createdByWeek, at, expiringBefore } = json.data
       assert.equal(account.name, 'Fresh')
-      assert.deepEqual(tokens, { active: 4, inactive: 1, neverUsed: 4, expired: 1, suspended: 0, expiringSoon: 1 })
+      assert.deepEqual(tokens, {
+        active: 4,
+        inactive: 1,
+        neverUsed: 4,
+        idle: 1,
+        expired: 1,
+        suspended: 0,
+        expiringSoon: 1,
+      })
       assert.deepEqual([subAccounts.total, subAccounts.suspended], [1, 0])
       assert.deepEqual(subAccounts.largest[0].tokens, { active: 4, inactive: 1 })
       assert.equal(createdByWeek.length, 12)

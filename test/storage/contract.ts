@@ -16,6 +16,7 @@ import { describeSessions } from './contract/sessions.ts'
 import { describeSubAccounts } from './contract/sub-accounts.ts'
 import { describeTokens } from './contract/tokens.ts'
 import { describeUpdateProperties } from './contract/update-properties.ts'
+import { describeUsage } from './contract/usage.ts'
 import { describeVerification } from './contract/verification.ts'
 import { describeVerifiers } from './contract/verifiers.ts'
 import { describeWebhookStore } from './contract/webhooks.ts'
@@ -36,6 +37,7 @@ const parts: Record<string, Part> = {
   'policies, tags and metadata': describePolicies,
   'the overview': describeOverview,
   verification: describeVerification,
+  usage: describeUsage,
   history: describeHistory,
   'verifiers and news': describeVerifiers,
   'webhooks, claims and what ends soon': describeWebhookStore,

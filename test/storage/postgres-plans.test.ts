@@ -307,6 +307,8 @@ function describePlans(partitions: number): void {
     'the filtered history before a row': () =>
       reads.listHistory(db, account.id, { ...page, beforeSeq: 9, tokenId: token.id }),
     'the history of a token': () => reads.listHistory(db, account.id, { ...page, tokenId: token.id }),
+    'the history of a token and its sub-account': () =>
+      reads.listHistory(db, account.id, { ...page, tokenId: token.id, withSubAccount: true }),
     'the history of a sub-account': () => reads.listHistory(db, account.id, { ...page, subAccountId: subAccount.id }),
     'the owner of an id': () => reads.findOwner(db, subAccount.id),
     'a token by its name': () => reads.findTokensByNames(db, [{ subAccountId: subAccount.id, name: 'second' }]),

@@ -123,7 +123,7 @@ describe('a long question', () => {
       SELECT count(*) FROM n WHERE ${inTime('x')}`
     db.deadlineAt = performance.now() + 20
     assert.throws(() => db.get(endless), UNAVAILABLE)
-    const overview = { expiredBefore: 0, expiringBefore: 0, weeks: [0, 1], largest: 1 }
+    const overview = { expiredBefore: 0, expiringBefore: 0, idleSince: 0, weeks: [0, 1], largest: 1 }
     const reads = [
       () => chooseTokens(db, mine.id, { ...FIRST_PAGE, search: 'n' }),
       () => chooseTokens(db, mine.id, { ...FIRST_PAGE, narrowing: { neverUsed: true } }),

@@ -123,6 +123,18 @@ export const guarded: Readonly<Record<string, Guarded>> = {
     other: 404,
     missing: `${BULK}/blk_none/undo`,
   },
+  [`GET ${TOKEN}/:id/usage`]: {
+    ask: withToken({}, '/usage'),
+    owner: 200,
+    other: 404,
+    missing: `${TOKEN}/${NOWHERE}/usage`,
+  },
+  'GET /api/v1/apiClient/usage': {
+    ask: ofSubAccount('/api/v1/apiClient/usage?subAccountId=:id'),
+    owner: 200,
+    other: 403,
+    missing: '/api/v1/apiClient/usage?subAccountId=sub_none',
+  },
   'GET /api/v1/apiClient/history': { ask: () => ({ path: '/api/v1/apiClient/history' }), owner: 200, other: 200 },
   // Without a mistake in it, the answer would not end.
   'GET /api/v1/apiClient/events': {
@@ -155,6 +167,12 @@ export const guarded: Readonly<Record<string, Guarded>> = {
     owner: 200,
     other: 403,
     missing: `${SUB_ACCOUNT}/sub_none`,
+  },
+  [`POST ${SUB_ACCOUNT}/:id/policy-impact`]: {
+    ask: ofSubAccount(`${SUB_ACCOUNT}/:id/policy-impact`, () => ({ policy: { scopes: [] } })),
+    owner: 200,
+    other: 403,
+    missing: `${SUB_ACCOUNT}/sub_none/policy-impact`,
   },
   [`GET ${KEY}`]: { ask: () => ({ path: KEY }), owner: 200, other: 200 },
   [`POST ${KEY}`]: { ask: () => ({ path: KEY, body: { name: 'New', role: 'viewer' } }), owner: 201, other: 201 },

@@ -169,6 +169,7 @@ export function describeScopes(engine: Engine): void {
         ['POST', '/reveal', undefined],
         ['GET', '/explain', undefined],
         ['GET', '/history', undefined],
+        ['GET', '/usage', undefined],
       ] as const) {
         const headers = [bearer(key)]
         const [foreign, nothing] = await Promise.all([

@@ -1,9 +1,15 @@
 // Everything the console reads: one entry per question, with its cache key. A change names the keys it makes out of date.
-import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query'
-import type { Call, LatchkeyClient, Token, TokenPage } from '../../../client/latchkey-client.ts'
+import {
+  keepPreviousData,
+  type QueryClient,
+  type QueryFilters,
+  type QueryState,
+  queryOptions,
+} from '@tanstack/react-query'
+import type { Call, LatchkeyClient, Token, TokenPage, Webhook, WebhookPage } from '../../../client/latchkey-client.ts'
 import { masked } from '../ui/format.ts'
 import { clientOf } from './connect.ts'
-import { isNotFound } from './errors.ts'
+import { isNotFound, retryAfterMs } from './errors.ts'
 
 /** No credential is held that is not shown: each read and each change asks for masked ones. */
 export const MASKED = { credentials: 'masked' } as const
@@ -21,13 +27,28 @@ const OVERVIEW = ['overview'] as const
 const KEYS = ['keys'] as const
 const SESSIONS = ['sessions'] as const
 const VERIFIERS = ['verifiers'] as const
+export const WEBHOOKS = ['webhooks'] as const
+export const DELIVERIES = ['deliveries'] as const
 export const HISTORY = ['history'] as const
+export const WHOAMI = ['whoami'] as const
 
 /** What a call answers with its ETag, which is in none of the fields. */
 export async function withETag<Data extends object>(call: Call<Data>): Promise<Data & { etag: string | undefined }> {
   const { data, etag } = await call.withResponse()
   return { ...data, etag }
 }
+
+const SOON_MS = 2_000
+
+/** A delivery is no entry of the history, so no event announces it: while some are to come, the service is asked again. */
+const askedAgainWhile =
+  <Data>(isToCome: (data: Data) => boolean) =>
+  ({ state: { data, status, error } }: { readonly state: QueryState<Data> }): number | false => {
+    if (status === 'error') return retryAfterMs(error)
+    return data !== undefined && isToCome(data) && SOON_MS
+  }
+
+const isBehind = ({ status, behind }: Webhook): boolean => status === 'active' && behind > 0
 
 export const queries = {
   overview: (client: LatchkeyClient) =>
@@ -36,7 +57,7 @@ export const queries = {
   /** The account that is signed in, and what the caller may do. */
   whoami: (client: LatchkeyClient) =>
     queryOptions({
-      queryKey: ['whoami'],
+      queryKey: WHOAMI,
       queryFn: ({ signal }) => client.whoami({}, { signal }),
       // Neither changes often, and a key that is refused is noticed by every other request.
       staleTime: Number.POSITIVE_INFINITY,
@@ -160,6 +181,33 @@ export const queries = {
       placeholderData: keepPreviousData,
       refetchInterval: 5_000,
     }),
+
+  webhooks: (client: LatchkeyClient, page: number, limit: number) =>
+    queryOptions({
+      queryKey: [...WEBHOOKS, 'list', page, limit],
+      queryFn: ({ signal }) => client.listWebhooks({ page, limit }, { signal }),
+      placeholderData: keepPreviousData,
+      refetchInterval: askedAgainWhile(({ items }: WebhookPage) => items.some(isBehind)),
+    }),
+
+  webhook: (client: LatchkeyClient, id: string) =>
+    queryOptions({
+      queryKey: [...WEBHOOKS, 'one', id],
+      queryFn: ({ signal }) => client.getWebhook({ id }, { signal }),
+      refetchInterval: askedAgainWhile(isBehind),
+    }),
+
+  deliveries: (client: LatchkeyClient, id: string, page: number, limit: number) =>
+    queryOptions({
+      queryKey: [...DELIVERIES, 'list', id, page, limit],
+      queryFn: async ({ signal }) => {
+        // First: what it has got by then is in the list.
+        const webhook = await client.getWebhook({ id }, { signal })
+        return { ...(await client.listDeliveries({ id, page, limit }, { signal })), isBehind: isBehind(webhook) }
+      },
+      placeholderData: keepPreviousData,
+      refetchInterval: askedAgainWhile((read: { readonly isBehind: boolean }) => read.isBehind),
+    }),
 }
 
 /** For a change that is made only if the token is still as it was read. */
@@ -170,7 +218,7 @@ function pageOf(items: readonly Token[], limit: number): TokenPage {
   return { items, total, page: 1, limit, totalPages: total, hasNextPage: false, hasPrevPage: false }
 }
 
-export type Kind = 'token' | 'sub-account' | 'key' | 'session' | 'verifier'
+export type Kind = 'token' | 'sub-account' | 'key' | 'session' | 'verifier' | 'webhook' | 'delivery'
 
 const KEY_OF = {
   token: TOKENS,
@@ -178,20 +226,35 @@ const KEY_OF = {
   key: KEYS,
   session: SESSIONS,
   verifier: VERIFIERS,
+  webhook: WEBHOOKS,
+  delivery: DELIVERIES,
 } as const
 
 /** Sub-accounts and the overview count tokens; a token shows its sub-account. */
-const OUTDATED_BY = {
+export const OUTDATED_BY = {
   token: [TOKENS, SUB_ACCOUNTS, OVERVIEW, HISTORY],
   'sub-account': [SUB_ACCOUNTS, TOKENS, OVERVIEW, HISTORY],
   key: [KEYS, HISTORY],
   session: [SESSIONS, HISTORY],
   verifier: [VERIFIERS],
+  webhook: [WEBHOOKS, DELIVERIES, HISTORY],
+  delivery: [DELIVERIES, WEBHOOKS, HISTORY],
 } as const
+
+/**
+ * What is on screen is read again, also where it is being read: the answer may be from before the change. TanStack Query restarts every
+ * read but the first one, which is cancelled here.
+ */
+export function outdate(cache: QueryClient, which: QueryFilters): void {
+  for (const query of cache.getQueryCache().findAll({ ...which, fetchStatus: 'fetching' })) {
+    if (query.state.data === undefined) void query.cancel({ silent: true })
+  }
+  void cache.invalidateQueries(which)
+}
 
 /** Not awaited by anyone: a list that hangs must not hold up the outcome of a change. */
 export function invalidate(cache: QueryClient, kind: Kind): void {
-  for (const queryKey of OUTDATED_BY[kind]) void cache.invalidateQueries({ queryKey })
+  for (const queryKey of OUTDATED_BY[kind]) outdate(cache, { queryKey })
 }
 
 export interface Identified {
@@ -199,8 +262,8 @@ export interface Identified {
 }
 
 /** An answer that shows a new credential or key is for the dialog that asked; what is kept has its masked form, or none. */
-function withoutSecrets(item: Identified & { readonly token?: unknown; readonly key?: unknown }): Identified {
-  const { key: _, ...rest } = item
+function withoutSecrets(item: Identified & Partial<Record<'token' | 'key' | 'secret', unknown>>): Identified {
+  const { key: _, secret: __, ...rest } = item
   return typeof rest.token === 'string' ? Object.assign(rest, { token: masked(rest.token) }) : rest
 }
 

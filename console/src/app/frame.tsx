@@ -21,9 +21,11 @@ const VIEWS = [
   { to: '/tokens', label: 'Tokens' },
   { to: '/sub-accounts', label: 'Sub-accounts' },
   { to: '/history', label: 'History' },
+  { to: '/leaks', label: 'Leaks', needs: 'change' },
   { to: '/keys', label: 'Keys', needs: 'manageKeys' },
   { to: '/people', label: 'People', needs: 'manageSessions' },
   { to: '/verifiers', label: 'Verifiers', needs: 'manageVerifiers' },
+  { to: '/webhooks', label: 'Webhooks', needs: 'manageWebhooks' },
 ] as const satisfies readonly { readonly to: string; readonly label: string; readonly needs?: keyof Permissions }[]
 
 export function Frame() {

@@ -8,8 +8,11 @@ import text from '../ui/text.module.css'
 import { actionOf } from './actions.tsx'
 import { called, type Known, linkTo, type Names } from './wording.tsx'
 
-/** Of an actor without a name: whom an identity provider vouches for is `jwt:alice`, and called alice. */
-export const shortId = (by: string): string => by.replace(/^[a-z]+:/, '')
+/** Who is neither an account key nor a person; the service announces by itself that a token expires. */
+const OTHERS: Names = { operator: 'The operator', service: 'The service' }
+
+/** Whom an identity provider vouches for is `jwt:alice`, and called alice without another name. */
+export const actorName = (by: string, name?: string | null): string => OTHERS[by] ?? name ?? by.replace(/^[a-z]+:/, '')
 
 interface SentenceProps {
   readonly entry: HistoryEntry
@@ -46,12 +49,9 @@ function namesThen({ by, byName, subject, subjectName, to }: HistoryEntry): Name
 
 /** Leads to everything that they did. */
 function who(by: string, known: Known): ReactNode {
-  const isKey = by.startsWith('key_')
   return (
     <Link to="/history" search={{ by }} className={text.plainLink}>
-      {by === 'operator' && 'The operator'}
-      {isKey && <>Account key {called(by, known)}</>}
-      {by !== 'operator' && !isKey && <Name>{known.names[by] ?? shortId(by)}</Name>}
+      {by.startsWith('key_') ? <>Account key {called(by, known)}</> : <Name>{actorName(by, known.names[by])}</Name>}
     </Link>
   )
 }

@@ -1,6 +1,9 @@
 // The search and the filters of the token list.
 import { NativeSelect, Pill, TextInput } from '@mantine/core'
+import { useNavigate } from '@tanstack/react-router'
 import { useCallback } from 'react'
+import { usePermissions } from '../api/permissions.ts'
+import { handOver, hasSeveral } from '../leaks/pasted-text.ts'
 import classes from '../ui/filters.module.css'
 import { keepFocusOnRemoval } from '../ui/focus.ts'
 import { utcDay } from '../ui/format.ts'
@@ -58,6 +61,7 @@ const STATUSES: Readonly<Record<string, { readonly label: string; readonly filte
 export function FilterBar({ search, changeSearch, onSecret }: FilterBarProps) {
   const { status, effectiveStatus, subAccount, tag = [], used, expiry, created } = search
   const chosenStatus = effectiveStatus ?? (status === 'active' ? 'enabled' : (status ?? ''))
+  const onPaste = useSeveralPasted()
   const onSearch = useCallback((text?: string) => changeSearch({ search: text }, 'replace'), [changeSearch])
   return (
     <search className={classes.filters}>
@@ -67,6 +71,7 @@ export function FilterBar({ search, changeSearch, onSecret }: FilterBarProps) {
         value={search.search ?? ''}
         onSearch={onSearch}
         onSecret={onSecret}
+        onPaste={onPaste}
       />
       <SubAccountPicker
         label="Sub-account"
@@ -117,6 +122,18 @@ export function FilterBar({ search, changeSearch, onSecret }: FilterBarProps) {
       <CreatedFilter search={search} changeSearch={changeSearch} />
     </search>
   )
+}
+
+/** A text with several credentials is searched for all of them, by those who may switch them off. */
+function useSeveralPasted() {
+  const navigate = useNavigate()
+  const { change } = usePermissions()
+  return (pasted: string): boolean => {
+    if (!change || !hasSeveral(pasted)) return false
+    handOver(pasted)
+    void navigate({ to: '/leaks' })
+    return true
+  }
 }
 
 /** The value of an option, which is one of the filter's; the empty one means no filter. */

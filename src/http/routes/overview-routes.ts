@@ -2,6 +2,7 @@
 import { toTime } from '../../tokens/model/times.ts'
 import type { Overview } from '../../tokens/registry.ts'
 import { subAccountToWire } from '../../wire/sub-account.ts'
+import { subAccountOfToken } from '../../wire/token.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
 import type { AccountRoute } from './route.ts'
 import * as schemas from './schemas.ts'
@@ -25,19 +26,25 @@ const overview: AccountRoute = {
 
 export const overviewRoutes = { overview }
 
-function toWire({ account, question, counts }: Overview): schemas.WireOverview {
-  const { tokens, neverUsed, expired, suspendedTokens, expiring, made } = counts
+function toWire({ account, question, counts, busiest }: Overview): schemas.WireOverview {
+  const { tokens, neverUsed, idle, expired, suspendedTokens, expiring, made } = counts
   const { weeks } = question
   return {
     account: { _id: account.id, name: account.name },
     at: toTime(question.expiredBefore - 1),
-    tokens: { ...tokens, neverUsed, expired, suspended: suspendedTokens, expiringSoon: expiring },
+    tokens: { ...tokens, neverUsed, idle, expired, suspended: suspendedTokens, expiringSoon: expiring },
     expiringBefore: toTime(question.expiringBefore),
     subAccounts: {
       total: counts.subAccounts,
       suspended: counts.suspended,
       largest: counts.largest.map(subAccountToWire),
     },
+    busiest: busiest.map(({ token, subAccount, accepted }) => ({
+      _id: token.id,
+      name: token.name,
+      subAccount: subAccountOfToken(subAccount),
+      accepted,
+    })),
     createdByWeek: made.map((count, week) => ({
       from: toTime(weeks[week] ?? 0),
       before: toTime(weeks[week + 1] ?? 0),

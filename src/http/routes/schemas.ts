@@ -3,7 +3,7 @@
 import { type Static, type TObject, type TSchema, Type } from 'typebox'
 import { ACTIONS } from '../../tokens/model/actions.ts'
 import type { Json, JsonObject } from '../../tokens/model/fields.ts'
-import { EXPIRING_DAYS, WEEKS } from '../../tokens/model/overview.ts'
+import { EXPIRING_DAYS, IDLE_DAYS, WEEKS } from '../../tokens/model/overview.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE } from '../../tokens/model/page.ts'
 import { ROLES, type Role } from '../../tokens/model/permissions.ts'
 import { STATUSES } from '../../tokens/model/token.ts'
@@ -176,6 +176,14 @@ const TokenDetails = Type.Object(
       'When the token itself expires; null for never. Its sub-account can end it sooner: see `effectiveStatus`',
     ),
     lastUsedAt: timeOrNull('Last accepted verification, to the minute; null for never'),
+    usage: Type.Object(
+      {
+        day: count('In the last 24 hours'),
+        week: count('In the last 7 days'),
+        month: count('In the last 30 days'),
+      },
+      { description: 'Accepted verifications, written every 5 seconds; with the hour or the day that has begun' },
+    ),
     version: count('Counts the changes; also the ETag'),
     formerCredentialUntil: timeOrNull('Until when a credential that was rotated out still works'),
     effectiveStatus: oneOf(EFFECTIVE_STATUSES, 'What verification would say now'),
@@ -280,6 +288,7 @@ export const Overview = Type.Object(
       active: count('Tokens with status active'),
       inactive: count('Tokens with status inactive'),
       neverUsed: count('Tokens never used'),
+      idle: count(`Tokens made and last used more than ${IDLE_DAYS} days ago, or never used`),
       expired: count('Status active, but expired'),
       suspended: count('Status active and not expired, but the sub-account is suspended'),
       expiringSoon: count(`Status active, and will expire within ${EXPIRING_DAYS} days`),
@@ -290,6 +299,18 @@ export const Overview = Type.Object(
       suspended: count('Suspended ones'),
       largest: Type.Array(SubAccount, { description: 'Those with the most tokens' }),
     }),
+    busiest: Type.Array(
+      Type.Object({
+        _id: text('Token identifier', 'tok_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
+        name: text('Its name', 'CI pipeline'),
+        subAccount: SubAccountSummary,
+        accepted: count('Accepted verifications of the last 7 days'),
+      }),
+      {
+        description:
+          'The tokens used most in the last 7 days. Every token with more than a 51st of the uses of one of these days is considered',
+      },
+    ),
     createdByWeek: Type.Array(
       Type.Object({ from: time('Monday, UTC'), before: time('The next'), count: count('Tokens') }),
       {

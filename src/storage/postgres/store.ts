@@ -13,6 +13,7 @@ import * as changes from '../changes/operations.ts'
 import { selectList } from '../columns.ts'
 import { UNFINISHED_COPY } from '../locked-tables.ts'
 import { openSecret } from '../store-secret.ts'
+import { isShortRead } from '../usage-queries.ts'
 import { findWeaknesses, requireFitServer } from './fit-server.ts'
 import { Lineage } from './lineage/lineage.ts'
 import { summarize } from './lineage/mark-rows.ts'
@@ -255,6 +256,8 @@ class PostgresStore implements Store {
   evictVerifier = this.#write(writes.evictVerifier)
   endLease = outsideRequests(this.#write(writes.endLease))
   saveUses = this.#write(writes.saveUses)
+  addUsage = this.#write(writes.addUsage)
+  ageUsage = this.#write(writes.ageUsage)
   readonly #reserveUnits = this.#write(writes.reserveUnits)
   /**
    * Asked for many requests together: not dropped with the one that was first, nor by its deadline. In a turn apart from the
@@ -328,6 +331,11 @@ class PostgresStore implements Store {
   findUnannounced = this.#longRead(reads.findUnannounced)
   listDeliveries = this.#longRead(reads.listDeliveries)
   listBulk = this.#longRead(reads.listBulk)
+  readonly #readLongUsage = this.#longRead(reads.readUsage)
+  readonly #readShortUsage = this.#read('shortReads', reads.readUsage)
+  readUsage: Store['readUsage'] = (accountId, asked) =>
+    isShortRead(asked) ? this.#readShortUsage(accountId, asked) : this.#readLongUsage(accountId, asked)
+  readBusiest = this.#longRead(reads.readBusiest)
   readBehind = this.#longRead(reads.readBehind)
   readLagging = this.#longRead(reads.readLagging)
   listKeys = this.#longRead(reads.listKeys)

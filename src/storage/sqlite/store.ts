@@ -15,6 +15,7 @@ import type * as changes from '../changes/operations.ts'
 import { selectList } from '../columns.ts'
 import { UNFINISHED_COPY } from '../locked-tables.ts'
 import { openSecret } from '../store-secret.ts'
+import { isShortRead } from '../usage-queries.ts'
 import { noteOpened, type OpenedFile, requireNotMoved, requireWritable, syncPath } from './files/files.ts'
 import type { Recovery } from './journal/journal.ts'
 import { Memory } from './memory/memory.ts'
@@ -32,7 +33,7 @@ type Result<Operation> = Operation extends (...args: never[]) => infer Value ? A
 /** Their first argument is an account. */
 type LongQuery =
   | ('listKeys' | 'listSubAccounts' | 'listHistory' | 'readFeed' | 'readOverview' | 'findNames' | 'listDeliveries')
-  | ('listBulk' | 'listImportedOf' | 'listFormerImportedOf')
+  | ('listBulk' | 'listImportedOf' | 'listFormerImportedOf' | 'readBusiest')
 
 /** Skipping an index entry takes some 50 ns; a list that skips more runs on a reader thread. */
 const MAX_SKIP_ON_LOOP = 2_000
@@ -197,6 +198,8 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   evictVerifier = this.#write('evictVerifier')
   endLease = this.#write('endLease')
   saveUses = this.#write('saveUses')
+  addUsage = this.#write('addUsage')
+  ageUsage = this.#write('ageUsage')
   reserveUnits = this.#write('reserveUnits')
   readonly #probe = this.#write('probe')
   changeMasterKey = this.#write('changeMasterKey')
@@ -252,6 +255,11 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   findNames = this.#longQuery('findNames')
   listDeliveries = this.#longQuery('listDeliveries')
   listBulk = this.#longQuery('listBulk')
+  readUsage: Store['readUsage'] = async (accountId, asked) =>
+    isShortRead(asked)
+      ? this.#ask('readUsage', accountId, asked)
+      : (this.#askReader('readUsage', accountId, asked) as ReturnType<Store['readUsage']>)
+  readBusiest = this.#longQuery('readBusiest')
 
   countTokens = this.#upkeep('countTokens')
   listImported = this.#upkeep('listImported')

@@ -8,6 +8,7 @@ const FIRST_MONDAY = 4 * DAY_MS
 
 export const WEEKS = 12
 export const EXPIRING_DAYS = 30
+export const IDLE_DAYS = 90
 const LARGEST = 8
 
 /** Each range includes its start and excludes its end. */
@@ -15,6 +16,8 @@ export interface OverviewQuestion {
   /** A token is expired from the moment of its expiry on. */
   readonly expiredBefore: Timestamp
   readonly expiringBefore: Timestamp
+  /** A token that was neither made nor used since is idle. */
+  readonly idleSince: Timestamp
   /** The beginnings of the weeks, oldest first, and the end of the last. */
   readonly weeks: readonly Timestamp[]
   /** How many sub-accounts to name. */
@@ -26,6 +29,7 @@ export interface OverviewQuestion {
 export interface OverviewCounts {
   readonly tokens: Readonly<Record<Status, number>>
   readonly neverUsed: number
+  readonly idle: number
   /** Of the tokens with status active: those that no longer work, and those that soon will not. */
   readonly expired: number
   /** Not expired, but of a sub-account that is suspended. */
@@ -44,6 +48,7 @@ export function overviewQuestion(now: Timestamp, subAccounts: readonly string[] 
   return {
     expiredBefore: now + 1,
     expiringBefore: now + 1 + EXPIRING_DAYS * DAY_MS,
+    idleSince: now - IDLE_DAYS * DAY_MS,
     weeks: Array.from({ length: WEEKS + 1 }, (_, index) => monday + (index + 1 - WEEKS) * WEEK_MS),
     largest: LARGEST,
     subAccounts,

@@ -205,8 +205,16 @@ export const TOKENS = table({
 export const RETIRED_CREDENTIALS = table({
   name: 'retiredCredentials',
   key: ['digest'],
-  fields: { digest: bytes, tokenId: text, retiresAt: number },
+  fields: {
+    digest: bytes,
+    tokenId: text,
+    retiresAt: number,
+    /** To the minute, and the address that it was used from then. */
+    lastUsedAt: optionalTime,
+    lastUsedFrom: optionalText,
+  },
   stamp: { kind: 'retired', fields: ['digest', 'tokenId', 'retiresAt'] },
+  added: ['lastUsedAt', 'lastUsedFrom'],
 })
 
 /** `stamp` links each row to the one before it; see record/history.ts. */
@@ -389,6 +397,41 @@ export const BULK_PARTS = table({
   stamp: { kind: 'bulk-part', fields: ['operationId', 'number', 'accountId', 'createdAt', 'tokens', 'changes'] },
 })
 
+/** The columns of a row that has several counts, such as h0 to h23; null for none. */
+const counts = (letter: string, first: number, last: number): Readonly<Record<string, Field<number | null>>> =>
+  Object.fromEntries(Array.from({ length: last - first + 1 }, (_, n) => [`${letter}${first + n}`, optionalNumber]))
+
+/**
+ * What was verified of a token, and the sums of a sub-account or an account: see usage.ts. By day first, so that what is written and
+ * what is removed stands together.
+ */
+export const USAGE_HOURS = table({
+  name: 'usageHours',
+  key: ['day', 'subject', 'verdict'],
+  fields: { day: number, subject: text, verdict: number, ...counts('h', 0, 23) },
+})
+
+/** The same of days whose hours are no longer kept. */
+export const USAGE_DAYS = table({
+  name: 'usageDays',
+  key: ['month', 'subject', 'verdict'],
+  fields: { month: number, subject: text, verdict: number, ...counts('d', 1, 31) },
+})
+
+/** Candidates for the busiest tokens of a sub-account or an account; `tokens` is that of `mergeBusiest`. */
+const USAGE_BUSIEST = table({
+  name: 'usageBusiest',
+  key: ['day', 'subject'],
+  fields: { day: number, subject: text, tokens: json },
+})
+
+/** The reports of the last hour that were added: none is added twice. */
+const USAGE_REPORTS = table({
+  name: 'usageReports',
+  key: ['source', 'number'],
+  fields: { source: text, number, at: number },
+})
+
 /** In an order in which every row comes after the rows that it refers to. Counts and search indexes are made from these. */
 export const STORED: readonly Table[] = [
   VAULT,
@@ -402,6 +445,10 @@ export const STORED: readonly Table[] = [
   TOKENS,
   RETIRED_CREDENTIALS,
   table({ name: 'lastUsed', key: ['tokenId'], fields: { tokenId: text, at: number } }),
+  USAGE_HOURS,
+  USAGE_DAYS,
+  USAGE_BUSIEST,
+  USAGE_REPORTS,
   LIMITS,
   IDEMPOTENCY_KEYS,
   WEBHOOKS,

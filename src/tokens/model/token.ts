@@ -53,6 +53,13 @@ export interface TokenActivity {
   readonly formerCredentialUntil: Timestamp | null
 }
 
+/** How often a token was accepted in the last 24 hours, 7 days and 30 days, with the hour or the day that has begun. */
+export interface RecentUses {
+  readonly day: number
+  readonly week: number
+  readonly month: number
+}
+
 /** A token as callers see it: with its credential decrypted and its sub-account. */
 export interface Token {
   readonly id: string
@@ -75,7 +82,9 @@ type Shown = Pick<TokenRecord, (typeof SHOWN_IN_DETAILS)[number]>
 export const shownInDetails = (token: Shown) =>
   Object.fromEntries(SHOWN_IN_DETAILS.map((field) => [field, token[field]])) as Shown
 
-export interface TokenDetails extends TokenActivity, EffectiveState, Shown {}
+export interface TokenDetails extends TokenActivity, EffectiveState, Shown {
+  readonly usage: RecentUses
+}
 
 type IdPrefix = 'acc' | 'sub' | 'tok' | 'key' | 'ses' | 'vfr' | 'whk' | 'blk'
 

@@ -121,6 +121,8 @@ export const EFFECTS = ['revocation'] as const
 /** Which rows of an account's history are wanted. The range includes its start and excludes its end. */
 export interface HistoryFilter {
   readonly tokenId?: string | undefined
+  /** With a token: also what was done to the policy or the suspension of its sub-account while the token was there. */
+  readonly withSubAccount?: boolean
   readonly by?: string | undefined
   readonly action?: Action | undefined
   readonly effect?: (typeof EFFECTS)[number] | undefined

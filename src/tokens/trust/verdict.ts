@@ -21,7 +21,7 @@ export interface FoundRows {
   readonly token: Stamped<VerifiedToken & Pick<TokenRecord, 'digest' | 'policy'>>
   readonly subAccount: Stamped<Pick<SubAccount, 'id' | 'accountId' | 'suspendedAt' | 'policy'>>
   /** Set when the digest is that of a former credential. */
-  readonly retired: Stamped<RetiredCredential> | undefined
+  readonly retired: Stamped<Pick<RetiredCredential, 'digest' | 'tokenId' | 'retiresAt'>> | undefined
 }
 
 /** Both policies, and what they come to. */

@@ -7,6 +7,7 @@ import type { Part } from '../contract.ts'
 const question = {
   expiredBefore: 1_000,
   expiringBefore: 2_000,
+  idleSince: START - 175,
   weeks: [START - 200, START - 100, START + 1_000_000],
   largest: 2,
 }
@@ -20,6 +21,7 @@ export const describeOverview: Part = (estate) => {
       assert.deepEqual(await estate().store.readOverview(account.id, { ...question, ...within }), {
         tokens: { active: 0, inactive: 0 },
         neverUsed: 0,
+        idle: 0,
         expired: 0,
         suspendedTokens: 0,
         expiring: 0,
@@ -56,6 +58,7 @@ export const describeOverview: Part = (estate) => {
     assert.deepEqual(counts, {
       tokens: { active: 7, inactive: 2 },
       neverUsed: 6,
+      idle: 3,
       expired: 1,
       suspendedTokens: 1,
       expiring: 2,
@@ -78,15 +81,17 @@ export const describeOverview: Part = (estate) => {
     await estate().tokens(
       Array.from({ length: 30 }, (_, i) => estate().tokenRecord(subAccount, `t${i}`, { expiresAt: i * 100 })),
     )
-    const { expired, expiring, neverUsed } = await estate().store.readOverview(account.id, question)
+    await estate().tokens([estate().tokenRecord(subAccount, 'old', { createdAt: START - 500, expiresAt: 9_000 })])
+    const { expired, expiring, neverUsed, idle } = await estate().store.readOverview(account.id, question)
     const total = async (narrowing: object) =>
       (await estate().store.listTokens(account.id, { ...FIRST_PAGE, status: 'active', narrowing }))?.total
     assert.equal(await total({ expiresBefore: 1_000 }), expired)
     assert.equal(await total({ expiresFrom: 1_000, expiresBefore: 2_000 }), expiring)
     assert.equal(await total({ neverUsed: true }), neverUsed)
+    assert.equal(await total({ idleSince: question.idleSince }), idle)
     await estate().store.updateSubAccount(account.id, subAccount.id, { status: 'suspended' }, estate().origin())
     const { suspendedTokens } = await estate().store.readOverview(account.id, question)
-    assert.equal(suspendedTokens, 20)
+    assert.equal(suspendedTokens, 21)
     assert.equal(await total({ unexpiredAt: 999, suspended: true }), suspendedTokens)
     assert.equal(await total({ unexpiredAt: 999, suspended: false }), 0)
   })

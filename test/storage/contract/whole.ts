@@ -151,9 +151,14 @@ export function describeWhole(open: OpenEmptyStore): void {
       const operation = { ...estate.bulkRecord(account), total: 0, parts: 0, stamp: sealed }
       const about = { operationId: 'blk_x', accountId: account.id, createdAt: 1 }
       const part = { ...about, number: 0, tokens: '[]', changes: null, stamp: sealed }
-      const overview = { expiredBefore: 1, expiringBefore: 2, weeks: [1, 2], largest: 1 }
+      const overview = { expiredBefore: 1, expiringBefore: 2, idleSince: 0, weeks: [1, 2], largest: 1 }
       // A method that is added to the store has to be added here.
       const attempts: Record<Exclude<keyof Store, NotAsked>, () => unknown> = {
+        addUsage: () => closed.addUsage(0, [{ source: 'prc_x', number: 1, tokens: [] }], 0),
+        ageUsage: () => closed.ageUsage({ day: 0, month: 0, busiestDay: 0, reportedAt: 0 }, 1),
+        readUsage: () =>
+          closed.readUsage(account.id, { subjects: [account.id], days: [0], months: [0], acceptedOnly: false }),
+        readBusiest: () => closed.readBusiest(account.id, [account.id], [0]),
         insertAccount: () => closed.insertAccount({ ...account, id: 'acc_late' }, origin),
         findAccount: () => closed.findAccount(account.id),
         listAccounts: () => closed.listAccounts(),

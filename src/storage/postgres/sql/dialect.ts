@@ -8,6 +8,7 @@ const SOME_SUB_ACCOUNTS = String.raw`'^\{"role":"[a-z]+","reveal":(true|false),"
 export const POSTGRES: Dialect = {
   sign: '$',
   among: (column, strings) => `${column} = ANY(${strings}::text[])`,
+  amongNumbers: (column, numbers) => `${column} = ANY(${numbers}::bigint[])`,
   // An array is evaluated first.
   oneOf: (column, statement) => `${column} = ANY(ARRAY(${statement}))`,
   withoutIndex: (column) => column,

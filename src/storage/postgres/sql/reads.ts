@@ -15,6 +15,7 @@ import type { Query } from '../../queries.ts'
 import * as queries from '../../queries.ts'
 import type { Dialect, Question } from '../../statements.ts'
 import * as tokens from '../../token-queries.ts'
+import * as usage from '../../usage-queries.ts'
 import * as webhooks from '../../webhook-queries.ts'
 import type { Connection } from '../postgres-connection.ts'
 import { POSTGRES } from './dialect.ts'
@@ -91,6 +92,8 @@ export const findDue = built(webhooks.findDue)
 export const readFeed = built(history.readFeed)
 export const readHeads = built(history.readHeads)
 export const readOverview = built(tokens.readOverview)
+export const readUsage = built(usage.readUsage)
+export const readBusiest = built(usage.readBusiest)
 export const readRows = built(pages.readRows)
 
 export async function findKey(db: Connection, digest: Uint8Array): Promise<Stamped<StoredKey> | undefined> {

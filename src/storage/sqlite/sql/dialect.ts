@@ -12,6 +12,7 @@ const elements = (array: string) => `(SELECT value FROM json_each(${array}))`
 export const SQLITE: Dialect = {
   sign: '?',
   among: (column, strings) => `${column} IN ${elements(strings)}`,
+  amongNumbers: (column, numbers) => `${column} IN ${elements(numbers)}`,
   oneOf: (column, statement) => `${column} IN (${statement})`,
   withoutIndex: (column) => `+${column}`,
   contains: (column, text) => `instr(${column}, ${text}) > 0`,

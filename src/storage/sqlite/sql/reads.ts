@@ -14,6 +14,7 @@ import type { Query } from '../../queries.ts'
 import * as queries from '../../queries.ts'
 import type { Dialect, Question } from '../../statements.ts'
 import * as tokens from '../../token-queries.ts'
+import * as usage from '../../usage-queries.ts'
 import * as webhooks from '../../webhook-queries.ts'
 import type { Connection } from '../sqlite-connection.ts'
 import { SQLITE, toInput } from './dialect.ts'
@@ -82,6 +83,8 @@ export const findDue = built(webhooks.findDue)
 export const readFeed = built(history.readFeed)
 export const readHeads = built(history.readHeads)
 export const readOverview = built(tokens.readOverview)
+export const readUsage = built(usage.readUsage)
+export const readBusiest = built(usage.readBusiest)
 export const readRows = built(pages.readRows)
 
 export function findToken(db: Connection, accountId: string, id: string): TokenRow | undefined {

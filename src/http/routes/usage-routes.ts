@@ -1,0 +1,110 @@
+// How often verification has accepted and refused: of one token, of a sub-account, or of the account.
+import { type Static, Type } from 'typebox'
+import { reasonOf } from '../../tokens/errors.ts'
+import { readOnce } from '../../tokens/model/page.ts'
+import { NOT_A_TIME } from '../../tokens/model/times.ts'
+import { BAD_PER, KEPT_DAYS, type Per, REFUSED, type RefusedFor, readUsageRange } from '../../tokens/model/usage.ts'
+import { usageToWire } from '../../wire/usage.ts'
+import type { ServerParts } from './route.ts'
+import { type AccountRoute, NOT_YOURS } from './route.ts'
+import * as schemas from './schemas.ts'
+
+const Refused = Type.Object(
+  Object.fromEntries(REFUSED.map((reason) => [reason, schemas.count(`Refused because of \`${reason}\``)])) as Record<
+    RefusedFor,
+    ReturnType<typeof schemas.count>
+  >,
+)
+
+const Usage = Type.Object(
+  {
+    per: schemas.oneOf<Per>(['hour', 'day'], 'What each bucket covers, in UTC'),
+    buckets: Type.Array(
+      Type.Object({
+        from: schemas.time('The beginning of the hour or day'),
+        accepted: schemas.count('Accepted verifications'),
+        refused: Refused,
+      }),
+      { description: 'Oldest first, empty ones included' },
+    ),
+  },
+  { title: 'Usage' },
+)
+type WireUsage = Static<typeof Usage>
+
+const { hour, day } = KEPT_DAYS
+
+const shared = {
+  method: 'GET',
+  tag: 'Usage',
+  description:
+    'Verifications of known credentials: what is unknown is of no token. Written every 5 seconds, by verifiers with their leases; a ' +
+    'process that is killed loses what it has not written.',
+  querystring: Type.Object({
+    per: Type.Optional(
+      Type.String({
+        enum: ['hour', 'day'],
+        default: 'day',
+        description: `Hours are kept for ${hour} days, days for ${day}`,
+      }),
+    ),
+    from: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'From the hour or day of this time on; by default 24 hours or 30 days before the end',
+      }),
+    ),
+    before: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'Only hours or days before this time; by default all until now',
+      }),
+    ),
+  }),
+  data: Usage,
+  success: { message: 'Usage retrieved successfully' },
+} as const
+
+const BAD_RANGE = [
+  BAD_PER,
+  `from ${NOT_A_TIME}`,
+  'from must be earlier than before',
+  `Usage per hour goes back ${hour} days, to 2026-01-17T09:00:00.000Z`,
+  `Usage per hour is answered for at most ${hour} days at once`,
+]
+
+export function usageRoutes({ now }: ServerParts): readonly AccountRoute[] {
+  const ofToken: AccountRoute = {
+    ...shared,
+    url: '/api/v1/apiClient/token/:id/usage',
+    operationId: 'getTokenUsage',
+    summary: 'How often a token was accepted and refused',
+    params: schemas.TokenId,
+    failures: { 400: BAD_RANGE, 404: [reasonOf('token-not-found')] },
+    async answer({ usage }, { caller, params, query }) {
+      const range = readUsageRange(query, now())
+      const data: WireUsage = usageToWire(range, await usage.ofToken(caller, params.id, range))
+      return { data, tokenId: params.id }
+    },
+  }
+  const ofAccount: AccountRoute = {
+    ...shared,
+    url: '/api/v1/apiClient/usage',
+    operationId: 'getUsage',
+    summary: 'How often the tokens of a sub-account or of the account were accepted and refused',
+    description: `${shared.description} Deleted tokens still count.`,
+    querystring: Type.Object({
+      ...shared.querystring.properties,
+      subAccountId: Type.Optional(
+        Type.String({ description: 'Only its tokens; without it, those of all sub-accounts that the caller sees' }),
+      ),
+    }),
+    failures: { 400: BAD_RANGE, 403: NOT_YOURS },
+    async answer({ usage }, { caller, query }) {
+      const range = readUsageRange(query, now())
+      const data: WireUsage = usageToWire(range, await usage.ofAccount(caller, readOnce(query, 'subAccountId'), range))
+      return { data }
+    },
+  }
+  return [ofToken, ofAccount]
+}

@@ -1,0 +1,167 @@
+// Counts verifications in memory and writes them in batches, so that verification does not write. A kill loses what was not written.
+import { randomBytes } from 'node:crypto'
+import { Failure } from '../errors.ts'
+import type { Timestamp, VerifiedToken } from '../model/token.ts'
+import { COUNTED, HOUR_MS, hourOf, type TokenUsage, type UsageReport } from '../model/usage.ts'
+import type { UsageStore } from '../ports.ts'
+
+/** A larger batch would delay changes. */
+const WRITTEN_AT_ONCE = 1_000
+/** With as many further tokens, counts are written at once. */
+const MANY = 10_000
+/** Some 30 MB. With as many tokens unwritten, verifications of further ones are not counted. */
+const MOST = 100_000
+/** For how long a report is repeated that may have been added: half as long as the store remembers it. */
+const REPEATED_MS = HOUR_MS / 2
+
+type Counting = TokenUsage & { readonly counts: number[] }
+
+interface Waiting extends UsageReport {
+  readonly hour: number
+  /** When an attempt to write it had an unknown outcome. */
+  doubtfulSince?: Timestamp
+}
+
+export class UsageCounts {
+  readonly #store: Pick<UsageStore, 'addUsage'>
+  readonly #now: () => Timestamp
+  readonly #source = `prc_${randomBytes(12).toString('hex')}`
+  #number = 0
+  #hour = 0
+  #counting = new Map<string, Counting>()
+  #waiting: Waiting[] = []
+  /** Tokens in all that waits. */
+  #waitingTokens = 0
+  #lost = 0
+  #flushed: Promise<void> = Promise.resolve()
+  /** With so many tokens, counts are written before the next flush is due. */
+  #flushAt = MANY
+
+  constructor(store: Pick<UsageStore, 'addUsage'>, now: () => Timestamp) {
+    this.#store = store
+    this.#now = now
+  }
+
+  /** `verdict`: a position in `COUNTED`. */
+  note(token: Pick<VerifiedToken, 'id' | 'subAccountId' | 'accountId'>, verdict: number, at: Timestamp): void {
+    const hour = hourOf(at)
+    if (hour !== this.#hour) this.#beginHour(hour)
+    const counting = this.#counting.get(token.id) ?? this.#begin(token)
+    if (counting === undefined) this.#lost++
+    else counting.counts[verdict] = (counting.counts[verdict] ?? 0) + 1
+  }
+
+  /** What a verifier has counted. A report that is repeated has the same source and number. */
+  add(report: UsageReport): void {
+    if (this.#tokens + report.tokens.length > MOST) this.#lose(report)
+    else this.#await({ ...report, hour: hourOf(this.#now()) })
+    this.#flushMany()
+  }
+
+  /** Verifications that could not be counted since the start. */
+  get lost(): number {
+    return this.#lost
+  }
+
+  /** What cannot be written is kept for the next flush. */
+  flush(): Promise<void> {
+    const flushing = this.#flushed.then(() => this.#flush())
+    this.#flushed = flushing.catch(() => {})
+    return flushing
+  }
+
+  get #tokens(): number {
+    return this.#waitingTokens + this.#counting.size
+  }
+
+  #begin({ id: tokenId, subAccountId, accountId }: Parameters<UsageCounts['note']>[0]): Counting | undefined {
+    if (this.#tokens >= MOST) return undefined
+    const counting = { tokenId, subAccountId, accountId, counts: COUNTED.map(() => 0) }
+    this.#counting.set(tokenId, counting)
+    this.#flushMany()
+    return counting
+  }
+
+  /** A failure is reported by the next flush that is due. */
+  #flushMany(): void {
+    if (this.#tokens < this.#flushAt) return
+    this.#flushAt = this.#tokens + MANY
+    void this.flush().catch(() => {})
+  }
+
+  #beginHour(hour: number): void {
+    this.#close()
+    this.#hour = hour
+  }
+
+  /** What was counted so far becomes reports. */
+  #close(): void {
+    const tokens = [...this.#counting.values()]
+    this.#counting = new Map()
+    for (let from = 0; from < tokens.length; from += WRITTEN_AT_ONCE) {
+      const some = tokens.slice(from, from + WRITTEN_AT_ONCE)
+      this.#await({ source: this.#source, number: ++this.#number, hour: this.#hour, tokens: some })
+    }
+  }
+
+  #await(report: Waiting): void {
+    this.#waiting.push(report)
+    this.#waitingTokens += report.tokens.length
+  }
+
+  async #flush(): Promise<void> {
+    this.#close()
+    this.#dropDoubtful()
+    // Only what waits now: later counts would be written in small batches.
+    for (let left = this.#waiting.length; left > 0; ) {
+      const batch = this.#nextBatch()
+      left -= batch.length
+      await this.#write(batch)
+    }
+    this.#flushAt = this.#tokens + MANY
+  }
+
+  /** Of one hour. */
+  #nextBatch(): readonly Waiting[] {
+    const [first] = this.#waiting
+    let tokens = 0
+    const end = this.#waiting.findIndex((report, n) => {
+      tokens += report.tokens.length
+      return n > 0 && (report.hour !== first?.hour || tokens > WRITTEN_AT_ONCE)
+    })
+    return this.#waiting.slice(0, end === -1 ? undefined : end)
+  }
+
+  async #write(batch: readonly Waiting[]): Promise<void> {
+    const [at, hour] = [this.#now(), batch[0]?.hour ?? 0]
+    try {
+      await this.#store.addUsage(
+        hour,
+        batch.map(({ source, number, tokens }) => ({ source, number, tokens })),
+        at,
+      )
+    } catch (error) {
+      const isDoubtful = error instanceof Failure && error.code === 'outcome-unknown'
+      for (const report of isDoubtful ? batch : []) report.doubtfulSince ??= at
+      throw error
+    }
+    this.#remove(new Set(batch))
+  }
+
+  /** The store may have forgotten by now that it has added them. */
+  #dropDoubtful(): void {
+    const limit = this.#now() - REPEATED_MS
+    const dropped = this.#waiting.filter(({ doubtfulSince = limit }) => doubtfulSince < limit)
+    for (const report of dropped) this.#lose(report)
+    if (dropped.length > 0) this.#remove(new Set(dropped))
+  }
+
+  #remove(reports: ReadonlySet<Waiting>): void {
+    this.#waiting = this.#waiting.filter((report) => !reports.has(report))
+    for (const { tokens } of reports) this.#waitingTokens -= tokens.length
+  }
+
+  #lose({ tokens }: UsageReport): void {
+    for (const { counts } of tokens) for (const count of counts) this.#lost += count
+  }
+}
