@@ -2,6 +2,10 @@
 // with the documents of the API, so that a command prints the same either way.
 import type {
   Access,
+  BulkOperation,
+  BulkPage,
+  BulkPreview,
+  BulkRequest,
   CreatedKey,
   CreatedWebhook,
   DeletedToken,
@@ -59,6 +63,14 @@ export interface Management {
   explainToken(id: string, access: Access): Promise<Explanation>
   /** The account that has the token. */
   accountOf(tokenId: string): Promise<string>
+
+  previewChange(request: BulkRequest): Promise<BulkPreview>
+  changeTokens(request: BulkRequest): Promise<BulkOperation>
+  undoBulk(id: string): Promise<BulkOperation>
+  getBulk(id: string): Promise<BulkOperation>
+  listBulk(query: RawQuery): Promise<BulkPage>
+  /** Resolves when the operation is over. A server carries it out; on the local store this process does, if no server is faster. */
+  awaitBulk(id: string, onProgress: (operation: BulkOperation) => void): Promise<BulkOperation>
 
   /** Switches off the tokens whose credentials stand in a text, unless it is a dry run. */
   disableLeaked(text: Text, dryRun: boolean): Promise<LeakReport>

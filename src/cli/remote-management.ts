@@ -1,6 +1,9 @@
 // Management through a server, with the rights of an account key.
 import type {
   Access,
+  BulkOperation,
+  BulkPreview,
+  BulkRequest,
   LatchkeyClient,
   LatchkeyError,
   LeakReport,
@@ -21,6 +24,7 @@ import type { Server } from './contexts.ts'
 import { downloadCsv } from './csv-download.ts'
 import { EXIT, exitCodeOf, ServerFailure } from './exit-codes.ts'
 import { type ExportedList, type Management, UsageError } from './management.ts'
+import { untilOver } from './until-over.ts'
 
 /** `account` is what the command names, which must be the account of the key. */
 export async function manageThrough(
@@ -111,6 +115,30 @@ class RemoteManagement implements Management {
   /** A server shows no other account's. */
   accountOf() {
     return this.#accountId()
+  }
+
+  async previewChange(request: BulkRequest) {
+    return (await this.#client.changeTokens({ body: { ...request, dryRun: true } })) as BulkPreview
+  }
+
+  async changeTokens(body: BulkRequest) {
+    return (await this.#client.changeTokens({ body })) as BulkOperation
+  }
+
+  undoBulk(id: string) {
+    return this.#client.undoBulk({ id })
+  }
+
+  getBulk(id: string) {
+    return this.#client.getBulk({ id })
+  }
+
+  listBulk(query: RawQuery) {
+    return this.#client.listBulk(query)
+  }
+
+  awaitBulk(id: string, onProgress: (operation: BulkOperation) => void) {
+    return untilOver(() => this.getBulk(id), onProgress)
   }
 
   /** A server takes texts of some megabytes. What a later piece repeats was switched off with an earlier one. */

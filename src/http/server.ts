@@ -32,6 +32,7 @@ import { requestIdOf } from './protocol/request-id.ts'
 import { unknownNamesCheck } from './protocol/unknown-names.ts'
 import { apiDescription, DESCRIPTION_PAGE, withNamedSchemas } from './routes/api-description.ts'
 import { authRoutes } from './routes/auth-routes.ts'
+import { bulkRoutes } from './routes/bulk-routes.ts'
 import { CONSOLE_FILES, consoleRoutes } from './routes/console-routes.ts'
 import { CsvResponses, wantsCsv, withoutFormat } from './routes/csv-responses.ts'
 import { eventRoutes } from './routes/event-routes.ts'
@@ -132,6 +133,7 @@ function optionsOf(memory: BufferedMemory): FastifyHttpOptions<Server> {
 function allRoutes(parts: ServerParts, server: FastifyInstance): readonly Route[] {
   return [
     ...Object.values(tokenRoutes),
+    ...Object.values(bulkRoutes),
     ...Object.values(historyRoutes),
     ...usageRoutes(parts),
     ...Object.values(overviewRoutes),
@@ -232,7 +234,7 @@ function addAccountRoute(
     if (showMessage === 1) parts.onChange?.()
     request.tokenId = result.tokenId
     if (result.headers !== undefined) reply.headers(result.headers)
-    reply.code(success.status ?? 200)
+    reply.code(result.isDryRun ? 200 : (success.status ?? 200))
     return result
   }
   server.route({

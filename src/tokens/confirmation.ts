@@ -219,6 +219,16 @@ export function confirming(store: Store, verifiers: Verification, scopes: ScopeK
     },
     updateSubAccount: (accountId, id, update, origin, fingerprints) =>
       confirmed(accountId, store.updateSubAccount(accountId, id, update, origin, fingerprints)),
+    // Of a bulk operation, verifiers are waited for once: before it is over.
+    advanceBulk: async (operation, part, at) => {
+      const after = await store.advanceBulk(operation, part, at)
+      verifiers.committed()
+      return after
+    },
+    endBulk: async (operation, error, at) => {
+      await confirm(operation.accountId)
+      return store.endBulk(operation, error, at)
+    },
     during: (request, work) => scopes.run(request, () => store.during(request, work)),
   }
 }

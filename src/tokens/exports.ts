@@ -2,8 +2,8 @@
 // of those that are made or deleted meanwhile, some are.
 import type { AccountFeed } from './account-feed.ts'
 import { Failure } from './errors.ts'
-import type { ListPart, TokenFilter } from './model/page.ts'
-import { type Caller, sees } from './model/permissions.ts'
+import { type ListPart, scopedQuery, type TokenFilter } from './model/page.ts'
+import type { Caller } from './model/permissions.ts'
 import type { AccountKey, SubAccountRow, Token } from './model/token.ts'
 import type { ExportStore, Parts, ReportStore, SubAccountStore } from './ports.ts'
 import type { HistoryFilter, ListedHistoryRow } from './record/history.ts'
@@ -33,7 +33,7 @@ export class Exports {
   /** Without credentials, with details. */
   async tokens(caller: Caller, filter: TokenFilter): Promise<ReadPart<Token>> {
     const { accountId } = caller
-    const scoped = scopedQuery(caller, filter)
+    const scoped = scopedQuery(filter, caller.permissions.subAccounts)
     const { subAccountId } = scoped ?? {}
     const isOwned = subAccountId === undefined || (await this.#store.findSubAccount(accountId, subAccountId))
     if (scoped === undefined || !isOwned) throw new Failure('sub-account-forbidden')
@@ -73,14 +73,4 @@ export class Exports {
       return { rows: items, next: last > 1 ? `${last}` : undefined }
     }
   }
-}
-
-/** Undefined for a sub-account that the caller does not see. */
-export function scopedQuery<Query extends TokenFilter>({ permissions }: Caller, query: Query): Query | undefined {
-  const { subAccounts } = permissions
-  if (subAccounts === null) return query
-  if (query.subAccountId !== undefined) return sees(permissions, query.subAccountId) ? query : undefined
-  const [first, ...others] = subAccounts
-  if (others.length === 0) return { ...query, subAccountId: first }
-  return { ...query, narrowing: { ...query.narrowing, subAccounts } }
 }

@@ -1,4 +1,5 @@
 // The interfaces that the domain requires of a store. Two engines implement all of it, and one contract suite tests both.
+import type { BulkStore } from './bulk-ports.ts'
 import type {
   AccountFeedStore,
   ClaimStore,
@@ -72,6 +73,7 @@ export type Store = IdentityStore &
   DeliveryStore &
   ClaimStore &
   ExpiryStore &
+  BulkStore &
   VerifierStore &
   CountStore &
   OwnerStore &

@@ -74,6 +74,19 @@ const TABLE: readonly (readonly [name: string | null, line: string])[] = [
   [null, 'leak - --account $account < $ci.token'],
   [null, 'leak no/such/file --account $account'],
   [null, 'token delete $old'],
+  [null, 'token bulk disable --account $account --tag red --dry-run'],
+  [null, 'token bulk disable --account $account --tag red --expected-total 7'],
+  ['bulk', 'token bulk disable --account $account --search C --expected-total 1 --reason leaver'],
+  [null, 'token bulk get $bulk'],
+  [null, 'token bulk undo $bulk'],
+  [null, 'token bulk undo $bulk'],
+  [null, 'token bulk wait $bulk'],
+  [null, 'token bulk wait $bulk.none'],
+  [null, 'token bulk enable --account $account --all'],
+  [null, 'token bulk expire --account $account --idle-days 90 --suspended-days 30'],
+  [null, 'token bulk delete --account $account --status inactive --used never --tag none'],
+  [null, 'token bulk delete --account $account --status off'],
+  [null, 'token bulk list --account $account'],
   ['viewer', 'key create --account $account --name Support --role viewer --sub-account $berlin'],
   [null, 'key revoke $viewer'],
   [null, 'key list --account $account'],
@@ -132,7 +145,7 @@ function normal(text: string, aliases: Aliases): string {
     .replace(/lk_(tok|key)_(…\w{4}|\w{49})/g, 'lk_$1_')
     .replace(/20\d\d-\d\d-\d\dT[\d:.]+Z/g, 'now')
     .replace(/whsec_[\w+/]+=/g, 'whsec_')
-    .replace(/(acc|sub|tok|key|whk)_[0-9a-f]{28}/g, (id) => {
+    .replace(/(acc|sub|tok|key|whk|blk)_[0-9a-f]{28}/g, (id) => {
       if (!aliases.has(id)) aliases.set(id, `${id.slice(0, 3)}#${aliases.size}`)
       return aliases.get(id) ?? ''
     })
@@ -220,6 +233,10 @@ test('exit codes: 1 refused or not found, 2 wrong usage, 3 unreachable, 4 not au
     [1, key('owner'), `history list ${mine.account._id}`, `The key is one of ${theirs.account._id}, not of`],
     [2, key('owner'), 'token paint', 'unknown command'],
     [2, key('owner'), 'token list --colour red', 'unknown option'],
+    [2, key('owner'), 'token bulk delete', 'Name a filter, or --all'],
+    [2, key('owner'), 'token bulk delete --all --tag red', '--all excludes filters'],
+    [2, key('owner'), 'token bulk delete --all --expected-total some', 'whole number'],
+    [4, key('viewer'), 'token bulk disable --all', 'not allowed to change'],
     [2, key('owner'), `token create --sub-account ${sub} --name T --credential x`, 'only the local store takes'],
     [2, key('owner'), 'doctor', 'doctor works on the local store only, but LATCHKEY_SERVER chooses a server'],
     [2, key('owner'), 'history verify', 'history verify works on the local store only'],

@@ -83,6 +83,8 @@ export interface RouteResult {
   readonly headers?: Readonly<Record<string, string>>
   /** For the request log. */
   readonly tokenId?: string
+  /** It is the answer of `AccountRoute.dryRun`. */
+  readonly isDryRun?: true
 }
 
 /** How a list is sent as CSV. */
@@ -113,10 +115,12 @@ export interface AccountRoute {
   /** Fastify sends its fields, in its order, and no others. */
   readonly data: ObjectSchema
   readonly success: {
-    readonly status?: 200 | 201
+    readonly status?: 200 | 201 | 202
     readonly message: string
     readonly headers?: object
   }
+  /** What a route with another status answers, 200, when it was asked to change nothing. */
+  readonly dryRun?: { readonly data: ObjectSchema; readonly message: string }
   /** The failures specific to this route, with their reasons. */
   readonly failures: Reasons
   /** Default: to read for GET, to change for the others. Null: every caller may. */
@@ -216,6 +220,7 @@ export function schemaOf(route: AccountRoute): FastifySchema {
       ...(success.headers !== undefined && { headers: success.headers }),
       examples: [successBody(EXAMPLE_APP, success.message, exampleOf(route.data) as object, isWrite(route) ? 1 : 0)],
     },
+    ...(route.dryRun && { 200: dryRunSchema(route.dryRun) }),
     401: describeUnauthenticated(UNAUTHENTICATED_DESCRIPTION, UNAUTHENTICATED_CODES),
     ...describeFailures(route.failures, ofBody, withoutRight(rightsOf(route))),
   }
@@ -224,6 +229,11 @@ export function schemaOf(route: AccountRoute): FastifySchema {
   const optional = { description: about, params, querystring, headers, consumes, body }
   const present = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined))
   return { operationId, summary, tags: [tag], security: CALLERS, ...present, response } as FastifySchema
+}
+
+function dryRunSchema({ data, message }: NonNullable<AccountRoute['dryRun']>) {
+  const examples = [successBody(EXAMPLE_APP, message, exampleOf(data) as object, 1)]
+  return { ...successSchema(data), [DESCRIPTION]: message, examples }
 }
 
 interface Described {

@@ -56,6 +56,20 @@ export interface Narrowing {
   readonly idleSince?: Timestamp
   /** Only tokens of sub-accounts that were suspended before this time, and are. */
   readonly suspendedBefore?: Timestamp
+  /** Only these. */
+  readonly ids?: readonly string[]
+}
+
+/** The tokens of a filter that are among those a caller sees; undefined if it names others. */
+export function scopedQuery<Query extends TokenFilter>(
+  query: Query,
+  subAccounts: readonly string[] | null,
+): Query | undefined {
+  if (subAccounts === null) return query
+  if (query.subAccountId !== undefined) return subAccounts.includes(query.subAccountId) ? query : undefined
+  const [first, ...others] = subAccounts
+  if (others.length === 0) return { ...query, subAccountId: first }
+  return { ...query, narrowing: { ...query.narrowing, subAccounts } }
 }
 
 /** One page, and the exact number of all matches, from one snapshot of the store. */
@@ -142,6 +156,13 @@ function readEffectiveStatus(query: RawQuery, now: Timestamp): Pick<TokenQuery, 
 }
 
 const RANGES = ['createdFrom', 'createdBefore', 'expiresFrom', 'expiresBefore'] as const
+
+/** The parameters that say which tokens a list has. */
+export const FILTERS = [
+  ...(['subAccountId', 'status', 'search', 'tag', 'credentialEnd', 'used', 'idleDays', 'suspendedDays'] as const),
+  ...RANGES,
+  'effectiveStatus',
+] as const
 
 function readNarrowing(query: RawQuery): Narrowing {
   const used = readOnce(query, 'used')
