@@ -312,6 +312,117 @@ export interface ExplainTokenParams {
   readonly id: string
 }
 
+export interface BulkOperation {
+  /** Operation identifier; in each row of the history, as `to.operation` */
+  readonly _id: string
+  /** What is done to each token */
+  readonly action: 'disable' | 'enable' | 'delete' | 'expire'
+  /** `done` and `undone`: every verifier has confirmed it, too */
+  readonly status: 'running' | 'done' | 'undone' | 'failed'
+  /** The tokens that the filter matched */
+  readonly total: number
+  /** How many of them were changed */
+  readonly done: number
+  /** How many were so already, were changed or deleted by others, or are not matched any more */
+  readonly skipped: number
+  /** As it was sent */
+  readonly filter: Readonly<Record<string, unknown>>
+  /** As it was sent */
+  readonly reason: string | null
+  /** When it was accepted */
+  readonly createdAt: string
+  /** When it was over */
+  readonly endedAt: string | null
+  /** Who has ordered it: the id of an account key, `operator`, or `jwt:` or `oidc:` and the subject */
+  readonly by: string
+  /** What the key was called, or the e-mail address of the person */
+  readonly byName: string | null
+  /** Null unless it is undone */
+  readonly undo: {
+    /** How many tokens have again what they had before */
+    readonly restored: number
+    /** How many were changed or deleted since, and stay so */
+    readonly kept: number
+  } | null
+  /**
+   * `revoked`: the key or session by which it was ordered has ended. `altered`: its row was changed in the
+   * database
+   */
+  readonly failedBecause: 'revoked' | 'altered' | null
+}
+
+export interface BulkToken extends Pick<Token, '_id' | 'name' | 'subAccount' | 'status'> {}
+
+export interface BulkPreview {
+  /** The tokens that the filter matches */
+  readonly total: number
+  /** The newest ten of them */
+  readonly sample: readonly BulkToken[]
+}
+
+/** The parameters of the token list; `{}` for all tokens */
+export interface BulkFilter
+  extends Pick<
+    ListTokensParams,
+    | 'subAccountId'
+    | 'status'
+    | 'search'
+    | 'tag'
+    | 'credentialEnd'
+    | 'used'
+    | 'idleDays'
+    | 'suspendedDays'
+    | 'createdFrom'
+    | 'createdBefore'
+    | 'expiresFrom'
+    | 'expiresBefore'
+    | 'effectiveStatus'
+  > {}
+
+export interface BulkRequest {
+  /** `expire` sets `expiresAt` to the time of the request, unless it is earlier */
+  readonly action: 'disable' | 'enable' | 'delete' | 'expire'
+  /** The parameters of the token list; `{}` for all tokens */
+  readonly filter: BulkFilter
+  /** Count only, and change nothing */
+  readonly dryRun?: boolean | undefined
+  /** Go ahead only if the filter matches exactly so many tokens */
+  readonly expectedTotal?: number | undefined
+  /** In each row of the history, as `to.reason` */
+  readonly reason?: string | undefined
+}
+
+export interface ChangeTokensParams {
+  /**
+   * A retry with the same key does nothing again and gets the same answer, for 24 hours and for the same caller;
+   * 409 where that would show a credential or key that is not stored
+   */
+  readonly 'idempotency-key'?: string | undefined
+  readonly body: BulkRequest
+}
+
+export interface BulkPage
+  extends Pick<TokenPage, 'total' | 'page' | 'limit' | 'totalPages' | 'hasNextPage' | 'hasPrevPage'> {
+  readonly items: readonly BulkOperation[]
+}
+
+export interface ListBulkParams extends Pick<ListTokensParams, 'page' | 'limit'> {}
+
+export interface GetBulkParams {
+  /** The operation id */
+  readonly id: string
+}
+
+export interface UndoBulkParams {
+  /** The operation id */
+  readonly id: string
+  /**
+   * A retry with the same key does nothing again and gets the same answer, for 24 hours and for the same caller;
+   * 409 where that would show a credential or key that is not stored
+   */
+  readonly 'idempotency-key'?: string | undefined
+}
+
 export interface HistoryEntry {
   /** Counts the account's entries; an opaque text for callers who see only some of them */
   readonly seq: number | string
@@ -341,6 +452,8 @@ export interface HistoryEntry {
     | 'token.erase'
     | 'token.delete'
     | 'token.expiring'
+    | 'bulk.create'
+    | 'bulk.undo'
     | 'webhook.create'
     | 'webhook.update'
     | 'webhook.rotate'
@@ -399,6 +512,8 @@ export interface ListAccountHistoryParams extends Pick<ListTokensParams, 'page' 
     | 'token.erase'
     | 'token.delete'
     | 'token.expiring'
+    | 'bulk.create'
+    | 'bulk.undo'
     | 'webhook.create'
     | 'webhook.update'
     | 'webhook.rotate'
@@ -1131,6 +1246,9 @@ export type ErrorCode =
   | 'account-not-found'
   | 'authentication-required'
   | 'body-too-large'
+  | 'bulk-not-found'
+  | 'bulk-not-undoable'
+  | 'bulk-total-differs'
   | 'conflict'
   | 'credential-not-stored'
   | 'delivery-not-found'
@@ -1158,6 +1276,7 @@ export type ErrorCode =
   | 'token-inactive'
   | 'token-invalid'
   | 'token-not-found'
+  | 'too-many-bulk'
   | 'too-many-webhooks'
   | 'unavailable'
   | 'unsupported-media-type'
@@ -1167,11 +1286,14 @@ export type ErrorCode =
   | 'webhook-not-found'
 
 export interface Operations {
-  /** List tokens. */
+  /** List tokens. `Accept: text/csv` or `format=csv`: all that the filters match, as CSV, without pages. */
   listTokens: { params: ListTokensParams; data: TokenPage }
   /** Create a token. */
   createToken: { params: CreateTokenParams; data: Token }
-  /** List tokens of one sub-account. */
+  /**
+   * List tokens of one sub-account. `Accept: text/csv` or `format=csv`: all that the filters match, as CSV,
+   * without pages.
+   */
   listTokensOfSubAccount: { params: ListTokensOfSubAccountParams; data: TokenPage }
   /** Get one token. */
   getToken: { params: GetTokenParams; data: Token }
@@ -1196,9 +1318,32 @@ export interface Operations {
    * addresses is refused.
    */
   explainToken: { params: ExplainTokenParams; data: Explanation }
-  /** History of the account, newest first. */
+  /**
+   * Disable, enable, expire or delete all tokens that a filter matches. The tokens are those that match when the
+   * request is answered; each is changed if it still matches then. What somebody has changed meanwhile is not
+   * enabled. It goes on after the answer, also after a restart, and takes turns with other changes. It fails if
+   * the key by which it was ordered is revoked.
+   */
+  changeTokens: { params: ChangeTokensParams; data: BulkOperation | BulkPreview }
+  /** List bulk operations, newest first. A key for some sub-accounts gets those of keys for the same ones. */
+  listBulk: { params: ListBulkParams; data: BulkPage }
+  /** Get one bulk operation, and how far it is. */
+  getBulk: { params: GetBulkParams; data: BulkOperation }
+  /**
+   * Restore what a bulk operation has changed. Each token that it has changed gets what it had before, unless
+   * anything of it was changed since. One that runs stops where it is. What was deleted cannot be restored. It
+   * can be undone for 30 days.
+   */
+  undoBulk: { params: UndoBulkParams; data: BulkOperation }
+  /**
+   * History of the account, newest first. `Accept: text/csv` or `format=csv`: all that the filters match, as CSV,
+   * without pages.
+   */
   listAccountHistory: { params: ListAccountHistoryParams; data: HistoryPage }
-  /** History of one token, newest first, also after its deletion. */
+  /**
+   * History of one token, newest first, also after its deletion. `Accept: text/csv` or `format=csv`: all that the
+   * filters match, as CSV, without pages.
+   */
   listTokenHistory: { params: ListTokenHistoryParams; data: HistoryPage }
   /**
    * How often a token was accepted and refused. Verifications of known credentials: what is unknown is of no
@@ -1220,7 +1365,10 @@ export interface Operations {
   getOverview: { params: Readonly<Record<never, never>>; data: Overview }
   /** Who is asking, and what they may do. */
   whoami: { params: Readonly<Record<never, never>>; data: WhoAmI }
-  /** List account keys, newest first. */
+  /**
+   * List account keys, newest first. `Accept: text/csv` or `format=csv`: all that the filters match, as CSV,
+   * without pages.
+   */
   listKeys: { params: ListKeysParams; data: KeyPage }
   /**
    * Create an account key. The key is shown only in this answer. No key can make one that may do more than
@@ -1269,7 +1417,7 @@ export interface Operations {
    * change the grants.
    */
   revokeSession: { params: RevokeSessionParams; data: Session }
-  /** List sub-accounts. */
+  /** List sub-accounts. `Accept: text/csv` or `format=csv`: all that the filters match, as CSV, without pages. */
   listSubAccounts: { params: ListSubAccountsParams; data: SubAccountPage }
   /** Create a sub-account. */
   createSubAccount: { params: CreateSubAccountParams; data: SubAccount }
@@ -1288,8 +1436,8 @@ export interface Operations {
   previewPolicy: { params: PreviewPolicyParams; data: PolicyImpact }
   /**
    * Begin or prolong the lease of a verifier, and wait for what it has to forget. Answered at once where
-   * something was changed, otherwise after a good third of the term. For verifiers only: docs/verifier.md has the
-   * rules that make it safe to remember a verdict.
+   * something was changed, otherwise after two fifths of the term at most. For verifiers only: docs/verifier.md
+   * has the rules that make it safe to remember a verdict.
    */
   leaseVerifier: { params: LeaseVerifierParams; data: Lease }
   /**
@@ -1382,6 +1530,21 @@ export const operations: Readonly<Record<keyof Operations, Endpoint>> = {
     answer: 'data',
   },
   explainToken: { method: 'GET', path: '/api/v1/apiClient/token/{id}/explain', headers: [], answer: 'data' },
+  changeTokens: {
+    method: 'POST',
+    path: '/api/v1/apiClient/token/bulk',
+    headers: ['idempotency-key'],
+    body: 'application/json',
+    answer: 'data',
+  },
+  listBulk: { method: 'GET', path: '/api/v1/apiClient/token/bulk', headers: [], answer: 'page' },
+  getBulk: { method: 'GET', path: '/api/v1/apiClient/token/bulk/{id}', headers: [], answer: 'data' },
+  undoBulk: {
+    method: 'POST',
+    path: '/api/v1/apiClient/token/bulk/{id}/undo',
+    headers: ['idempotency-key'],
+    answer: 'data',
+  },
   listAccountHistory: { method: 'GET', path: '/api/v1/apiClient/history', headers: [], answer: 'page' },
   listTokenHistory: { method: 'GET', path: '/api/v1/apiClient/token/{id}/history', headers: [], answer: 'page' },
   getTokenUsage: { method: 'GET', path: '/api/v1/apiClient/token/{id}/usage', headers: [], answer: 'data' },

@@ -31,6 +31,7 @@ const FAULTS = [
   'one-account',
   'limits',
   'webhooks',
+  'bulk',
 ]
 /** Tests of random cases, which are repeated more often here than in `npm test`. */
 const MORE_RUNS = [
@@ -43,6 +44,7 @@ const MORE_RUNS = [
   'http/embedded',
   'http/postgres',
   'tokens/limits-simulation',
+  'tokens/bulk-explored',
   'tokens/limits-explored',
   'tokens/policy',
   'tokens/policy-properties',

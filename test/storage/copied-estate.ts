@@ -49,6 +49,7 @@ export async function served<Result>(env: Environment, work: (server: Server) =>
 export async function build(server: Server): Promise<CopiedEstate> {
   const accounts = [await account(server, 'First'), await account(server, 'Zwölf'), await account(server, '空')]
   const made = await Promise.all(accounts.map(({ id, owners }, n) => tokensOf(server, id, owners, n)))
+  for (const { id } of accounts) await bulk(server, id)
   const { id: subAccountId } = accounts[0]?.owners[0] ?? { id: '' }
   const creation = { subAccountId, name: 'Asked for twice' }
   const limitedIds = await limited(server, accounts[0]?.id ?? '')
@@ -78,6 +79,36 @@ async function webhooks({ operator, registry, store }: Server, accountId: string
     const attempted = { seq: webhook.position + 1, event: 'token.create' }
     await store.settleDelivery(webhook.id, attempted, { kind: 'failed', responseStatus: 500, error: 'Ü' }, NOW)
   }
+}
+
+/** One that is done, one that is undone, and one that deletes nothing. */
+async function bulk({ operator, registry, bulkWork, store }: Server, accountId: string) {
+  const caller = operator.actFor(accountId)
+  const work = bulkWork({
+    onChanged: () => {},
+    onFailed: (_, error) => {
+      throw error
+    },
+  })
+  const carriedOut = async (id: string) => {
+    while ((await store.findBulk(accountId, id))?.status === 'running') {
+      await work.begin()
+      await work.settled()
+    }
+  }
+  const orders = [
+    { action: 'expire', filter: { tag: ['red', 'ü "x"'], effectiveStatus: 'active' } },
+    { action: 'disable', filter: { tag: 'red' }, reason: 'Ü' },
+    { action: 'delete', filter: { search: 'ß', suspendedDays: '1' } },
+  ] as const
+  for (const request of orders) {
+    const { id } = await registry.bulk.order(caller, request, operator.origin())
+    await carriedOut(id)
+    if (request.action !== 'disable') continue
+    await registry.bulk.undo(caller, id, operator.origin())
+    await carriedOut(id)
+  }
+  await work.stop()
 }
 
 async function account(server: Server, name: string) {
@@ -212,6 +243,7 @@ function listsOf({ subAccountIds }: CopiedEstate): string[] {
     ...tokens,
     ...history,
     '/webhook?limit=100',
+    '/token/bulk?limit=100',
     '/sub-account?limit=100',
     '/sub-account?search=S%C3%B6hne',
     '/overview',

@@ -10,6 +10,7 @@ const TOKEN = '/api/v1/apiClient/token'
 const SUB_ACCOUNT = '/api/v1/apiClient/sub-account'
 const KEY = '/api/v1/apiClient/key'
 const VERIFIER = '/api/v1/apiClient/verifier'
+const BULK = '/api/v1/apiClient/token/bulk'
 const WEBHOOK = '/api/v1/apiClient/webhook'
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
@@ -42,6 +43,12 @@ async function webhookOf({ running: { operator, registry }, mine }: Estate): Pro
   await Promise.all(old)
   const fields = { url: 'http://127.0.0.1:9/', events: ['account.rename'] }
   return (await registry.webhooks.create(caller, fields, operator.origin())).webhook.id
+}
+
+/** About nothing, so that all of it is over at once. */
+async function bulkOf({ running: { operator, registry }, mine }: Estate): Promise<string> {
+  const request = { action: 'disable', filter: { createdBefore: '2000-01-01T00:00:00Z' } } as const
+  return (await registry.bulk.order(operator.actFor(mine.accountId), request, operator.origin())).id
 }
 
 export const guarded: Readonly<Record<string, Guarded>> = {
@@ -97,6 +104,24 @@ export const guarded: Readonly<Record<string, Guarded>> = {
     owner: 200,
     other: 404,
     missing: `${TOKEN}/${NOWHERE}/history`,
+  },
+  [`GET ${BULK}`]: { ask: () => ({ path: BULK }), owner: 200, other: 200 },
+  [`POST ${BULK}`]: {
+    ask: ({ mine }) => ({ path: BULK, body: { action: 'enable', filter: { subAccountId: mine.subAccounts[1].id } } }),
+    owner: 202,
+    other: 403,
+  },
+  [`GET ${BULK}/:id`]: {
+    ask: async (estate) => ({ path: `${BULK}/${await bulkOf(estate)}` }),
+    owner: 200,
+    other: 404,
+    missing: `${BULK}/blk_none`,
+  },
+  [`POST ${BULK}/:id/undo`]: {
+    ask: async (estate) => ({ path: `${BULK}/${await bulkOf(estate)}/undo` }),
+    owner: 202,
+    other: 404,
+    missing: `${BULK}/blk_none/undo`,
   },
   [`GET ${TOKEN}/:id/usage`]: {
     ask: withToken({}, '/usage'),

@@ -29,6 +29,8 @@ export interface Origin {
   readonly once?: Idempotency | undefined
   /** Why the change is made, shown among the facts after it. */
   readonly reason?: string | undefined
+  /** The bulk operation that makes the change, shown among the facts after it. */
+  readonly operation?: string | undefined
 }
 
 /** Only the fields that changed, and never a credential. */
@@ -96,13 +98,13 @@ export function nextRow(
   stamps: Stamps,
 ): StoredHistoryRow {
   const { from, to, ...about } = event
-  const { at, by, byName = null, requestId, address, reason } = origin
-  const facts = { fromFacts: JSON.stringify(from), toFacts: JSON.stringify({ ...to, reason }) }
+  const { at, by, byName = null, requestId, address, reason, operation } = origin
+  const facts = { fromFacts: JSON.stringify(from), toFacts: JSON.stringify({ ...to, reason, operation }) }
   const row = { ...about, seq: seq + 1, at, by, byName, requestId, address, ...facts }
   return { ...row, stamp: chainStamp(row, last, stamps) }
 }
 
-export interface HistoryRow extends HistoryEvent, Omit<Origin, 'authority' | 'once' | 'reason'> {
+export interface HistoryRow extends HistoryEvent, Omit<Origin, 'authority' | 'once' | 'reason' | 'operation'> {
   readonly byName: string | null
   /** Counts the account's rows from 1, without gaps. */
   readonly seq: number
@@ -130,7 +132,10 @@ export interface HistoryFilter {
   readonly before?: Timestamp | undefined
 }
 
-/** With `afterSeq`, the oldest row is first. The page is 1 then, and with `beforeSeq`. */
+/**
+ * With `afterSeq`, the oldest row is first. The page is 1 then, and with `beforeSeq`. With both, the newest row is first, and without
+ * a filter there are at least `limit` rows between them, or `afterSeq` is 0.
+ */
 export type HistoryQuery = PageRequest &
   HistoryFilter & {
     readonly subAccounts?: readonly string[]

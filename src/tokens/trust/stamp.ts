@@ -3,7 +3,17 @@
 import type { RecordOf, Table, Value } from '../model/tables.ts'
 import type { Stamps } from './vault.ts'
 
-export const TAMPERED_KINDS = ['token', 'sub-account', 'retired', 'key', 'session', 'webhook', 'credential'] as const
+export const TAMPERED_KINDS = [
+  'token',
+  'sub-account',
+  'retired',
+  'key',
+  'session',
+  'webhook',
+  'bulk',
+  'bulk-part',
+  'credential',
+] as const
 
 /** A row, or the credential sealed in a token, that was changed in the database and not by this service. */
 export interface Tampered {

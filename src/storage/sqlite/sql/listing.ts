@@ -1,7 +1,8 @@
 // Pages of tokens: which tokens, in which order, and the total.
+import type { Chosen } from '../../../tokens/model/bulk.ts'
 import { type Sought, seek } from '../../../tokens/model/name-grams.ts'
 import type { Slice, TokenQuery } from '../../../tokens/model/page.ts'
-import type { Status } from '../../../tokens/model/token.ts'
+import { foldCase, type Status } from '../../../tokens/model/token.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
 import { Values } from '../../statements.ts'
 import { tokenFilters } from '../../token-queries.ts'
@@ -11,13 +12,13 @@ import { matchExpression } from './grams.ts'
 import { findSubAccountName, findToken } from './reads.ts'
 
 /** The ids of the tokens of a page, in its order, and the number of all matches. */
-export interface Chosen {
+export interface ChosenPage {
   readonly ids: readonly string[]
   readonly total: number
 }
 
 /** Undefined when the query names a sub-account that is not the account's. */
-export function chooseTokens(db: Connection, accountId: string, query: TokenQuery): Chosen | undefined {
+export function chooseTokens(db: Connection, accountId: string, query: TokenQuery): ChosenPage | undefined {
   return db.snapshot(() => {
     const { subAccountId, status } = query
     if (subAccountId !== undefined && findSubAccountName(db, accountId, subAccountId) === undefined) return undefined
@@ -75,19 +76,37 @@ export function pageByIndex(db: Connection, query: TokenQuery, scope: string, to
 /** Up to this many matches of a search are sorted faster here than by SQLite. */
 const FEW_MATCHES = 200
 
-/** For what no index holds in its order: finds all matches by the most selective index, then sorts them. */
-function filterAndSort(db: Connection, accountId: string, query: TokenQuery): Chosen {
+/** All that a query matches; undefined if no name can contain what is searched. */
+function matchesOf(db: Connection, accountId: string, query: TokenQuery) {
   const sought = query.search === undefined ? undefined : seek(query.search)
-  if (query.search !== undefined && sought === undefined) return { ids: [], total: 0 }
+  if (query.search !== undefined && sought === undefined) return undefined
   const values = new Values(SQLITE.sign)
-  const named = sought === undefined ? [] : searched(db, values, accountId, sought)
+  const isIndexed = sought !== undefined && query.narrowing?.ids === undefined
+  const named =
+    sought === undefined ? [] : isIndexed ? searched(db, values, accountId, sought) : compared(values, query)
   const conditions = [...named, ...tokenFilters(SQLITE, values, accountId, query)]
-  const source = sought === undefined ? 'tokens t' : 'token_grams g CROSS JOIN tokens t ON t.no = g.rowid'
-  const matches = `FROM ${source} WHERE ${conditions.join(' AND ')}`
+  const source = isIndexed ? 'token_grams g CROSS JOIN tokens t ON t.no = g.rowid' : 'tokens t'
+  return { values, isIndexed, matches: `FROM ${source} WHERE ${conditions.join(' AND ')}` }
+}
+
+/** Without pages. Undefined when the query names a sub-account that is not the account's. */
+export function matchTokens(db: Connection, accountId: string, query: TokenQuery): Chosen[] | undefined {
+  const { subAccountId } = query
+  if (subAccountId !== undefined && findSubAccountName(db, accountId, subAccountId) === undefined) return undefined
+  const found = matchesOf(db, accountId, query)
+  if (found === undefined) return []
+  return db.tuples<Chosen>(`SELECT t.id, t.version ${found.matches} ORDER BY +t.id`, ...found.values.list.map(toInput))
+}
+
+/** For what no index holds in its order: finds all matches by the most selective index, then sorts them. */
+function filterAndSort(db: Connection, accountId: string, query: TokenQuery): ChosenPage {
+  const found = matchesOf(db, accountId, query)
+  if (found === undefined) return { ids: [], total: 0 }
+  const { values, isIndexed, matches } = found
   const wanted = values.list.map(toInput)
   const { page, limit } = query
   const skip = (page - 1) * limit
-  if (sought !== undefined) {
+  if (isIndexed) {
     const few = db.tuples<[id: string]>(`SELECT t.id ${matches} LIMIT ${FEW_MATCHES + 1}`, ...wanted)
     if (few.length <= FEW_MATCHES) {
       const ids = few.map(([id]) => id).sort((left, right) => (left < right ? 1 : -1))
@@ -105,11 +124,17 @@ function filterAndSort(db: Connection, accountId: string, query: TokenQuery): Ch
   return { ids: [], total: counted?.n ?? 0 }
 }
 
+/** Of a few that are given: the index would be read for all that have the name. */
+function compared(values: Values, { search = '' }: TokenQuery): string[] {
+  return [SQLITE.contains('t.folded_name', values.add(foldCase(search)))]
+}
+
 /** By parts of the name. */
 function searched(db: Connection, values: Values, accountId: string, sought: Sought): string[] {
-  const account = db.get<{ no: number }>('SELECT no FROM accounts WHERE id = ?', accountId)
+  // As an array, as the writer reads it, too: a statement gives all its rows in one form.
+  const [no = 0] = db.tuple<[no: number]>('SELECT no FROM accounts WHERE id = ?', accountId) ?? []
   return values.conditions([
-    [matchExpression(account?.no ?? 0, sought), (parameter) => `token_grams MATCH ${parameter}`],
+    [matchExpression(no, sought), (parameter) => `token_grams MATCH ${parameter}`],
     [sought.contains, (parameter) => `instr(t.folded_name, ${parameter})`],
   ])
 }

@@ -10,6 +10,7 @@ import type { Connection } from '../sqlite-connection.ts'
 import type { Transaction } from '../transaction.ts'
 import { indexedGrams } from './grams.ts'
 import { insertRows } from './insertion.ts'
+import { matchTokens } from './listing.ts'
 import { ask, findSealingKey, TOKENS_WITH_OWNERS } from './reads.ts'
 
 /** A token with the number by which tables and search index find it. */
@@ -29,6 +30,7 @@ export function finders(db: Connection): Find {
       const values = db.tuple(CHANGED_BY_ID, id, accountId)
       return values && CHANGED.read(values)
     },
+    matching: (accountId, query) => matchTokens(db, accountId, query),
     owners(subAccountIds) {
       const owners = new Map<string, Owner>()
       for (const id of subAccountIds) {
