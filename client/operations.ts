@@ -1286,11 +1286,14 @@ export type ErrorCode =
   | 'webhook-not-found'
 
 export interface Operations {
-  /** List tokens. */
+  /** List tokens. `Accept: text/csv` or `format=csv`: all that the filters match, as CSV, without pages. */
   listTokens: { params: ListTokensParams; data: TokenPage }
   /** Create a token. */
   createToken: { params: CreateTokenParams; data: Token }
-  /** List tokens of one sub-account. */
+  /**
+   * List tokens of one sub-account. `Accept: text/csv` or `format=csv`: all that the filters match, as CSV,
+   * without pages.
+   */
   listTokensOfSubAccount: { params: ListTokensOfSubAccountParams; data: TokenPage }
   /** Get one token. */
   getToken: { params: GetTokenParams; data: Token }
@@ -1332,9 +1335,15 @@ export interface Operations {
    * can be undone for 30 days.
    */
   undoBulk: { params: UndoBulkParams; data: BulkOperation }
-  /** History of the account, newest first. */
+  /**
+   * History of the account, newest first. `Accept: text/csv` or `format=csv`: all that the filters match, as CSV,
+   * without pages.
+   */
   listAccountHistory: { params: ListAccountHistoryParams; data: HistoryPage }
-  /** History of one token, newest first, also after its deletion. */
+  /**
+   * History of one token, newest first, also after its deletion. `Accept: text/csv` or `format=csv`: all that the
+   * filters match, as CSV, without pages.
+   */
   listTokenHistory: { params: ListTokenHistoryParams; data: HistoryPage }
   /**
    * How often a token was accepted and refused. Verifications of known credentials: what is unknown is of no
@@ -1356,7 +1365,10 @@ export interface Operations {
   getOverview: { params: Readonly<Record<never, never>>; data: Overview }
   /** Who is asking, and what they may do. */
   whoami: { params: Readonly<Record<never, never>>; data: WhoAmI }
-  /** List account keys, newest first. */
+  /**
+   * List account keys, newest first. `Accept: text/csv` or `format=csv`: all that the filters match, as CSV,
+   * without pages.
+   */
   listKeys: { params: ListKeysParams; data: KeyPage }
   /**
    * Create an account key. The key is shown only in this answer. No key can make one that may do more than
@@ -1405,7 +1417,7 @@ export interface Operations {
    * change the grants.
    */
   revokeSession: { params: RevokeSessionParams; data: Session }
-  /** List sub-accounts. */
+  /** List sub-accounts. `Accept: text/csv` or `format=csv`: all that the filters match, as CSV, without pages. */
   listSubAccounts: { params: ListSubAccountsParams; data: SubAccountPage }
   /** Create a sub-account. */
   createSubAccount: { params: CreateSubAccountParams; data: SubAccount }
@@ -1424,8 +1436,8 @@ export interface Operations {
   previewPolicy: { params: PreviewPolicyParams; data: PolicyImpact }
   /**
    * Begin or prolong the lease of a verifier, and wait for what it has to forget. Answered at once where
-   * something was changed, otherwise after a good third of the term. For verifiers only: docs/verifier.md has the
-   * rules that make it safe to remember a verdict.
+   * something was changed, otherwise after two fifths of the term at most. For verifiers only: docs/verifier.md
+   * has the rules that make it safe to remember a verdict.
    */
   leaseVerifier: { params: LeaseVerifierParams; data: Lease }
   /**

@@ -30,6 +30,7 @@ import type { CreatedToken } from '../tokens/operator.ts'
 import { readHistoryQuery } from '../tokens/record/history.ts'
 import { bulkToWire, previewToWire } from '../wire/bulk.ts'
 import { permissionsToWire } from '../wire/caller.ts'
+import { exportHistory, exportKeys, exportSubAccounts, exportTokens } from '../wire/exports.ts'
 import { historyToWire, idsIn } from '../wire/history.ts'
 import { keyToWire } from '../wire/key.ts'
 import { leakToWire } from '../wire/leak.ts'
@@ -38,10 +39,11 @@ import { tokenToWire } from '../wire/token.ts'
 import { explanationToWire, verdictToWire } from '../wire/verdict.ts'
 import { verifierToWire } from '../wire/verifier.ts'
 import { deliveryToWire, outcomeToWire, webhookToWire } from '../wire/webhook.ts'
-import { type Management, UsageError } from './management.ts'
+import { type ExportedList, type Management, UsageError } from './management.ts'
 import { untilOver } from './until-over.ts'
 
 const NO_ACCOUNT = 'Name the account: --account ID. `latchkey account list` shows all of this store.'
+const EXPORTS = { tokens: exportTokens, 'sub-accounts': exportSubAccounts, keys: exportKeys, history: exportHistory }
 const DETAILED = { details: true, masked: true } as const
 
 export class LocalManagement implements Management {
@@ -288,10 +290,32 @@ export class LocalManagement implements Management {
 
   async listHistory(id: string | undefined, query: RawQuery) {
     const asked = readHistoryQuery(query)
-    const isToken = id !== undefined && !id.startsWith('acc_')
-    const caller = isToken ? await this.#forOwnerOf(id) : await this.#forAccount(id)
-    const page = await this.#registry.listHistory(caller, isToken ? { ...asked, tokenId: id } : asked)
+    const { caller, tokenId } = await this.#forHistoryOf(id)
+    const page = await this.#registry.listHistory(caller, { ...asked, tokenId })
     return historyToWire(page, await this.#registry.findNames(caller, idsIn(page)), ({ seq }) => seq)
+  }
+
+  async #forHistoryOf(id: string | undefined): Promise<{ caller: Caller; tokenId?: string }> {
+    if (id === undefined || id.startsWith('acc_')) return { caller: await this.#forAccount(id) }
+    return { caller: await this.#forOwnerOf(id), tokenId: id }
+  }
+
+  async *exportList(list: ExportedList, { all = false, ...query }: RawQuery & { readonly all?: boolean }, id?: string) {
+    const { caller, tokenId } = all
+      ? { caller: this.#operator.actFor(await this.#keyAccount(true)) }
+      : await this.#forHistoryOf(id)
+    const params = tokenId === undefined ? {} : { id: tokenId }
+    const { header, read } = await EXPORTS[list](this.#registry, {
+      caller,
+      query,
+      params,
+      now: this.#operator.origin().at,
+    })
+    yield header
+    for (let part = await read(undefined); ; part = await read(part.next)) {
+      yield part.text
+      if (part.next === undefined) return
+    }
   }
 }
 

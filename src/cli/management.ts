@@ -100,7 +100,12 @@ export interface Management {
 
   /** Of an account or a token; without an id, of the account that is managed. */
   listHistory(id: string | undefined, query: RawQuery): Promise<HistoryPage>
+
+  /** As CSV, piece by piece. `id` is whose history it is; `all` asks for the keys for all accounts. */
+  exportList(list: ExportedList, query: RawQuery & { readonly all?: boolean }, id?: string): AsyncIterable<string>
 }
+
+export type ExportedList = 'tokens' | 'sub-accounts' | 'keys' | 'history'
 
 /** The command cannot be carried out as it was typed. */
 export class UsageError extends Error {

@@ -21,8 +21,9 @@ import { OperatorError } from '../tokens/errors.ts'
 import { overlapping, type Text } from '../tokens/leaks/candidates.ts'
 import { MAX_LIMIT, type RawQuery } from '../tokens/model/page.ts'
 import type { Server } from './contexts.ts'
+import { downloadCsv } from './csv-download.ts'
 import { EXIT, exitCodeOf, ServerFailure } from './exit-codes.ts'
-import { type Management, UsageError } from './management.ts'
+import { type ExportedList, type Management, UsageError } from './management.ts'
 import { untilOver } from './until-over.ts'
 
 /** `account` is what the command names, which must be the account of the key. */
@@ -33,7 +34,7 @@ export async function manageThrough(
 ): Promise<void> {
   // Loaded late: most commands work without it.
   const { createClient, LatchkeyError } = await import('../../client/latchkey-client.ts')
-  const management = new RemoteManagement(createClient({ baseUrl: server.url, accountKey: server.key }))
+  const management = new RemoteManagement(createClient({ baseUrl: server.url, accountKey: server.key }), server)
   try {
     if (account !== undefined) await management.requireAccount(account)
     await work(management)
@@ -57,9 +58,11 @@ function toFailure({ code, message, status, requestId, cause }: LatchkeyError, {
 
 class RemoteManagement implements Management {
   readonly #client: LatchkeyClient
+  readonly #server: Server
 
-  constructor(client: LatchkeyClient) {
+  constructor(client: LatchkeyClient, server: Server) {
     this.#client = client
+    this.#server = server
   }
 
   async requireAccount(account: string): Promise<void> {
@@ -230,5 +233,12 @@ class RemoteManagement implements Management {
     if (id !== undefined && !id.startsWith('acc_')) return this.#client.listTokenHistory({ ...asked, id })
     if (id !== undefined) await this.requireAccount(id)
     return this.#client.listAccountHistory(asked)
+  }
+
+  async *exportList(list: ExportedList, { all = false, ...query }: RawQuery & { readonly all?: boolean }, id?: string) {
+    if (all) throw new UsageError(ALL_IS_LOCAL)
+    const isAccount = id?.startsWith('acc_')
+    if (id !== undefined && isAccount) await this.requireAccount(id)
+    yield* downloadCsv(this.#server, list, isAccount ? undefined : id, query)
   }
 }

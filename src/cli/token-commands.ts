@@ -98,6 +98,7 @@ export function addTokenCommands(program: Command, manage: Manage, streams: Stre
       const page = await management.listTokens({ ...filters, subAccountId })
       showPage(output, { ...page, items: page.items.map(detailedToken) }, 'token', tokenRow)
     },
+    'tokens',
   )
   manage<Expiry & PatchOptions & { name?: string; status?: 'active' | 'inactive'; tag?: readonly string[] }>(
     addPatch(
@@ -172,6 +173,7 @@ export function addHistoryCommands(program: Command, manage: Manage, onStore: On
     ),
     async (management, filters, output, id) =>
       showPage(output, await management.listHistory(id || undefined, { ...filters }), 'change', historyRow),
+    'history',
   )
   onStore(
     history.command('verify').description('find any row altered, removed or inserted'),

@@ -38,7 +38,7 @@ export function listHistory(
     ...toHistoryRow(HISTORY_ROW.read(row, from)),
     subAccountId: (row.at(-1) || null) as string | null,
   })
-  const isAscending = query.afterSeq !== undefined
+  const isAscending = query.afterSeq !== undefined && query.beforeSeq === undefined
   if (conditions.length > 0) {
     const bounds = values.conditions([
       [query.afterSeq, (parameter) => `seq > ${parameter}`],
@@ -64,7 +64,7 @@ function numberedRows(values: Values, account: string, query: HistoryQuery, colu
       LEFT JOIN history item ON item.account_id = ${account} AND item.seq > ${from} AND item.seq <= ${to}
       ORDER BY item.seq ${direction}`,
   })
-  if (afterSeq !== undefined) {
+  if (afterSeq !== undefined && beforeSeq === undefined) {
     const [after, last] = [number(afterSeq), number(afterSeq + limit)]
     return rows(`CASE WHEN ${head} > ${after} THEN ${head} - ${after} ELSE 0 END`, after, last, 'ASC')
   }

@@ -1,6 +1,6 @@
 // What is asked of tokens, for both engines: the filters of lists, the overview, and those that end soon.
 import type { OverviewCounts, OverviewQuestion } from '../tokens/model/overview.ts'
-import type { TokenQuery } from '../tokens/model/page.ts'
+import type { TokenFilter } from '../tokens/model/page.ts'
 import { type ExpiringToken, idFloor, type Status, type Timestamp } from '../tokens/model/token.ts'
 import { subAccountRow, toSubAccountRow } from './columns.ts'
 import { type Dialect, type Question, Values } from './statements.ts'
@@ -49,7 +49,7 @@ export function tokenFilters(
   dialect: Dialect,
   values: Values,
   accountId: string,
-  { subAccountId, status, narrowing = {} }: TokenQuery,
+  { subAccountId, status, narrowing = {} }: TokenFilter,
   from: 't' | 'f' = 't',
 ): string[] {
   const { subAccounts, suspended, neverUsed, expiredAt, unexpiredAt, credentialEnd, tags = [] } = narrowing

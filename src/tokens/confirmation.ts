@@ -9,7 +9,7 @@ import { Recent } from './recent.ts'
 import { methodsOf } from './store-methods.ts'
 
 /** How often this process looks for leases that have run out, while there are any verifiers. */
-const SWEEP_MS = 1_000
+const SWEEP_MS = 2_000
 const MOST_REPORTED = 1_000
 
 /** Such as `AsyncLocalStorage`, which the domain does not import. */

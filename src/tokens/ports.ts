@@ -11,7 +11,7 @@ import type {
 } from './event-ports.ts'
 import type { LimitStore } from './limiter.ts'
 import type { OverviewCounts, OverviewQuestion } from './model/overview.ts'
-import type { PageRequest, Slice, TokenQuery } from './model/page.ts'
+import type { ListPart, PageRequest, PartRequest, Slice, TokenFilter, TokenQuery } from './model/page.ts'
 import type { StoredSession } from './model/session.ts'
 import type { LIMITS, RecordOf } from './model/tables.ts'
 import type {
@@ -66,6 +66,7 @@ export type Store = IdentityStore &
   AccountStore &
   KeyStore &
   ReportStore &
+  ExportStore &
   HistoryFeed &
   AccountFeedStore &
   WebhookStore &
@@ -223,6 +224,17 @@ export interface KeyStore {
   listKeys(accountId: string, query: KeyQuery): Promise<Slice<AccountKey>>
   /** Rejects with `key-not-found`; revoking again changes nothing. */
   revokeKey(id: string, origin: Origin): Promise<AccountKey>
+}
+
+/** Each part is of one snapshot. Rows that exist throughout are in exactly one part: parts are ranges of ids, which never change. */
+export interface ExportStore {
+  exportTokens(accountId: string, filter: TokenFilter, at: PartRequest): Promise<ListPart<TokenRow>>
+  exportSubAccounts(
+    accountId: string,
+    filter: Omit<SubAccountQuery, keyof PageRequest>,
+    at: PartRequest,
+  ): Promise<ListPart<StampedSubAccountRow>>
+  exportKeys(accountId: string, filter: Pick<KeyQuery, 'within'>, at: PartRequest): Promise<ListPart<AccountKey>>
 }
 
 /** Of all accounts. */

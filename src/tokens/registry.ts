@@ -4,6 +4,7 @@ import { AccountKeys, type KeyPorts } from './account-keys.ts'
 import { Bulk, type BulkPorts } from './bulk.ts'
 import { Failure } from './errors.ts'
 import type { AccountFeedStore } from './event-ports.ts'
+import { type ExportPorts, Exports } from './exports.ts'
 import { type AskedOnce, askedOnce, creationFields, isSameAnswer, once } from './idempotency.ts'
 import { type LeakPorts, Leaks } from './leaks.ts'
 import type { JsonObject } from './model/fields.ts'
@@ -75,6 +76,7 @@ type Ports = OwnPorts &
   KeyPorts &
   SessionStore &
   LeakPorts &
+  ExportPorts &
   BulkPorts &
   UsageStore &
   WebhookPorts &
@@ -89,6 +91,7 @@ export class Registry {
   readonly bulk: Bulk
   readonly feed: AccountFeed
   readonly webhooks: Webhooks
+  readonly exports: Exports
   readonly usage: Usage
   // An engine returns the same object while nothing about it has changed: it is checked once.
   readonly #genuineKeys = new WeakSet<StoredKey>()
@@ -104,6 +107,7 @@ export class Registry {
     this.bulk = new Bulk(parts)
     this.feed = new AccountFeed(parts)
     this.webhooks = new Webhooks(parts, receivers)
+    this.exports = new Exports(parts, this.#views, this.feed)
     this.usage = new Usage(parts)
   }
 

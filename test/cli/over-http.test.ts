@@ -165,6 +165,47 @@ test('the whole table of commands prints the same on the local store and through
   assert.deepEqual(codes, new Set(['0', '1']))
 })
 
+test('a list as CSV is the same through a server and on its store, and has everything that the filters match', async () => {
+  const env = through(mine.key.key)
+  const lines = async (...args: string[]) => {
+    const account = args[0] === 'history' ? [] : ['--account', mine.account._id]
+    const there = await remote.runWith(env, ...args, '--csv')
+    const here = await remote.run(...args, ...account, '--csv')
+    assert.deepEqual([there.code, there.stderr], [0, ''])
+    const [header = '', ...rows] = there.stdout.trimEnd().split('\r\n')
+    // Of keys, the last use differs: the server notes it now and then.
+    if (args[0] !== 'key') assert.equal(here.stdout, there.stdout)
+    return { header, rows }
+  }
+  for (const list of ['token', 'sub-account', 'key']) assert.match((await lines(list, 'list')).header, /^_id,name,/)
+  for (let i = 0; i < 3; i++) {
+    await remote.runWith(env, 'token', 'create', '--sub-account', mine.subAccount._id, '--name', `listed ${i}`)
+  }
+  assert.equal(
+    (await lines('token', 'list', '--search', 'LISTED', '--sub-account', mine.subAccount._id)).rows.length,
+    3,
+  )
+  const history = await lines('history', 'list', mine.account._id, '--action', 'sub-account.create')
+  assert.equal(
+    history.rows.every((row) => row.includes(',sub-account.create,')),
+    true,
+  )
+  const [id = ''] = (await lines('token', 'list', '--search', 'listed 1')).rows[0]?.split(',') ?? []
+  const ofToken = await remote.runWith(env, 'history', 'list', id, '--csv')
+  assert.match(ofToken.stdout, /\r\n[^\r]*,token.create,[^\r]*\r\n$/)
+  for (const [code, args] of [
+    [2, ['token', 'list', '--csv', '--json']],
+    [1, ['token', 'list', '--csv', '--limit', '5']],
+    [1, ['history', 'list', 'tok_x', '--csv']],
+    [2, ['key', 'list', '--all', '--csv']],
+  ] as const) {
+    const refused = await remote.runWith(env, ...args)
+    assert.deepEqual([refused.code, refused.stdout], [code, ''], refused.stderr)
+  }
+  const unreachable = await remote.runWith({ ...env, LATCHKEY_SERVER: 'http://127.0.0.1:1' }, 'token', 'list', '--csv')
+  assert.equal(unreachable.code, 3)
+})
+
 test('the table has every command that can ask a server', () => {
   const streams = { stdout: process.stdout, stderr: process.stderr }
   const names = choicesIn(buildProgram(streams))

@@ -347,6 +347,7 @@ const previewed = (ceiling: unknown) => async (estate: Estate) => {
   return {
     method: 'POST',
     path: `/api/v1/apiClient/sub-account/${subAccountId}/policy-impact`,
+    headers: [bearer(estate.mine.key)],
     body: { policy: ceiling },
   }
 }

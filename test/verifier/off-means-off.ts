@@ -185,7 +185,7 @@ async function runVerifiers(run: Run): Promise<Found> {
     const { key, tokens } = run.estate
     const { flips, verifications } = run
     return {
-      ...(await runLoad({ urls, key, tokens, flips, verifications, tolerateFaults: true, look })),
+      ...(await runLoad({ urls, key, tokens, flips, verifications, flippers: TOKENS, tolerateFaults: true, look })),
       fromMemory,
       faultsMade: made,
     }
@@ -211,7 +211,8 @@ async function makeFaults(
   }
 }
 
-const TOKENS = 16
+/** All are changed at the same time: verifiers that confirm one change confirm what was changed with it. */
+const TOKENS = 32
 /** Of fewer tokens each is looked at more often, and what goes wrong is seen sooner. */
 const CONTROL: Length & { readonly tokens: number } = {
   flips: 200,
@@ -345,7 +346,7 @@ function describeOn(surroundings: Surroundings, length: Length, controls: readon
         promise:
           'Off means off inside applications: no verification from memory that begins after the answer shows an older state',
         fault: faults.length === 0 ? 'verifiers' : faults.join(', '),
-        how: `${surroundings.what}, ${processes * verifiersEach} verifiers in ${processes} processes, 8 callers who change; every verdict held against the changes by time and version`,
+        how: `${surroundings.what}, ${processes * verifiersEach} verifiers in ${processes} processes, ${TOKENS} callers who change; every verdict held against the changes by time and version`,
         count,
         figure: `0 older states seen; ${outcome.faults} answers said neither yes nor no`,
         control: found.join('; '),

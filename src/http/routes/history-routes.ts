@@ -7,6 +7,7 @@ import type { Caller } from '../../tokens/model/permissions.ts'
 import { NOT_A_TIME } from '../../tokens/model/times.ts'
 import { EFFECTS, type HistoryQuery, NOT_A_POSITION, readHistoryQuery } from '../../tokens/record/history.ts'
 import type { Registry } from '../../tokens/registry.ts'
+import { exportHistory } from '../../wire/exports.ts'
 import { historyToWire, idsIn } from '../../wire/history.ts'
 import type { AccountRoute } from './route.ts'
 import * as schemas from './schemas.ts'
@@ -40,6 +41,7 @@ const shared = {
   }),
   data: schemas.HistoryPage,
   success: { message: 'Found 1 history entry(s)' },
+  csv: { name: 'history', begin: exportHistory },
 }
 
 const accountHistory: AccountRoute = {

@@ -12,6 +12,7 @@ import {
   STALE_SUB_ACCOUNT,
   SUB_ACCOUNT_STATUSES,
 } from '../../tokens/model/update.ts'
+import { exportSubAccounts } from '../../wire/exports.ts'
 import { policyImpactToWire, subAccountToWire } from '../../wire/sub-account.ts'
 import { etagOf, readIdempotencyKey, readIfMatch } from '../protocol/conditions.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
@@ -43,6 +44,7 @@ const listSubAccounts: AccountRoute = {
   data: schemas.SubAccountPage,
   success: { message: 'Found 1 sub-account(s)' },
   failures: { 400: [BAD_PAGE] },
+  csv: { name: 'sub-accounts', begin: exportSubAccounts },
   async answer(registry, { caller, query }) {
     const page = await registry.listSubAccounts(caller, { ...readPageRequest(query), search: readSearch(query) })
     const items: schemas.WireSubAccount[] = page.items.map(subAccountToWire)

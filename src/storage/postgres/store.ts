@@ -341,6 +341,9 @@ class PostgresStore implements Store {
   listKeys = this.#longRead(reads.listKeys)
   listSubAccounts = this.#longRead(reads.listSubAccounts)
   readRows = this.#longRead(reads.readRows)
+  exportTokens = this.#longRead(reads.exportTokens)
+  exportSubAccounts = this.#longRead(reads.exportSubAccounts)
+  exportKeys = this.#longRead(reads.exportKeys)
 
   listTokens: Store['listTokens'] = async (accountId, query) => {
     this.#requireOpen()

@@ -32,8 +32,17 @@ type Result<Operation> = Operation extends (...args: never[]) => infer Value ? A
 
 /** Their first argument is an account. */
 type LongQuery =
-  | ('listKeys' | 'listSubAccounts' | 'listHistory' | 'readFeed' | 'readOverview' | 'findNames' | 'listDeliveries')
-  | ('listBulk' | 'listImportedOf' | 'listFormerImportedOf' | 'readBusiest')
+  | (
+      | 'listKeys'
+      | 'listSubAccounts'
+      | 'listHistory'
+      | 'listBulk'
+      | 'readFeed'
+      | 'readOverview'
+      | 'findNames'
+      | 'listDeliveries'
+    )
+  | ('listImportedOf' | 'listFormerImportedOf' | 'readBusiest' | 'exportTokens' | 'exportSubAccounts' | 'exportKeys')
 
 /** Skipping an index entry takes some 50 ns; a list that skips more runs on a reader thread. */
 const MAX_SKIP_ON_LOOP = 2_000
@@ -254,6 +263,9 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   readOverview = this.#longQuery('readOverview')
   findNames = this.#longQuery('findNames')
   listDeliveries = this.#longQuery('listDeliveries')
+  exportTokens = this.#longQuery('exportTokens')
+  exportSubAccounts = this.#longQuery('exportSubAccounts')
+  exportKeys = this.#longQuery('exportKeys')
   listBulk = this.#longQuery('listBulk')
   readUsage: Store['readUsage'] = async (accountId, asked) =>
     isShortRead(asked)

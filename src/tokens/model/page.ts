@@ -23,13 +23,16 @@ export interface PageRequest {
   readonly limit: number
 }
 
-export interface TokenQuery extends PageRequest {
+/** Which tokens are listed. */
+export interface TokenFilter {
   readonly subAccountId?: string | undefined
   readonly status?: Status | undefined
   /** Normalized as names are; never empty. */
   readonly search?: string | undefined
   readonly narrowing?: Narrowing
 }
+
+export interface TokenQuery extends PageRequest, TokenFilter {}
 
 /** Filters beyond the document. A range includes its start and excludes its end. */
 export interface Narrowing {
@@ -58,7 +61,10 @@ export interface Narrowing {
 }
 
 /** The tokens of a filter that are among those a caller sees; undefined if it names others. */
-export function scopedQuery(query: TokenQuery, subAccounts: readonly string[] | null): TokenQuery | undefined {
+export function scopedQuery<Query extends TokenFilter>(
+  query: Query,
+  subAccounts: readonly string[] | null,
+): Query | undefined {
   if (subAccounts === null) return query
   if (query.subAccountId !== undefined) return subAccounts.includes(query.subAccountId) ? query : undefined
   const [first, ...others] = subAccounts
@@ -70,6 +76,19 @@ export function scopedQuery(query: TokenQuery, subAccounts: readonly string[] | 
 export interface Slice<Item> {
   readonly items: readonly Item[]
   readonly total: number
+}
+
+/** Of a list that is read to its end: the next part looks at this many rows before this id, newest first. */
+export interface PartRequest {
+  readonly before: string | undefined
+  readonly size: number
+}
+
+/** The rows that match, of those that were looked at: maybe none. */
+export interface ListPart<Row> {
+  readonly rows: readonly Row[]
+  /** Where the next part continues; undefined after the last one. */
+  readonly next: string | undefined
 }
 
 export interface Page<Item> extends Slice<Item> {

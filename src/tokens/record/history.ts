@@ -132,7 +132,10 @@ export interface HistoryFilter {
   readonly before?: Timestamp | undefined
 }
 
-/** With `afterSeq`, the oldest row is first. The page is 1 then, and with `beforeSeq`. */
+/**
+ * With `afterSeq`, the oldest row is first. The page is 1 then, and with `beforeSeq`. With both, the newest row is first, and without
+ * a filter there are at least `limit` rows between them, or `afterSeq` is 0.
+ */
 export type HistoryQuery = PageRequest &
   HistoryFilter & {
     readonly subAccounts?: readonly string[]

@@ -9,6 +9,7 @@ import type { Stamped } from '../../../tokens/trust/stamp.ts'
 import type { FoundRows } from '../../../tokens/trust/verdict.ts'
 import * as bulk from '../../bulk-queries.ts'
 import { CANDIDATE, CHANGED, LIMIT, LISTED, TOKEN } from '../../columns.ts'
+import * as exports from '../../export-queries.ts'
 import * as history from '../../history-queries.ts'
 import * as pages from '../../pages.ts'
 import type { Query } from '../../queries.ts'
@@ -95,6 +96,9 @@ export const readOverview = built(tokens.readOverview)
 export const readUsage = built(usage.readUsage)
 export const readBusiest = built(usage.readBusiest)
 export const readRows = built(pages.readRows)
+export const exportTokens = built(exports.exportTokens)
+export const exportSubAccounts = built(exports.exportSubAccounts)
+export const exportKeys = built(exports.exportKeys)
 
 export async function findKey(db: Connection, digest: Uint8Array): Promise<Stamped<StoredKey> | undefined> {
   const answer = await db.read(`${queries.KEY_BY} WHERE k.digest = $1`, [digest])

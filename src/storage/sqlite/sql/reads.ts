@@ -8,6 +8,7 @@ import type { StoredLimit, TokenRow } from '../../../tokens/ports.ts'
 import type { FoundRows } from '../../../tokens/trust/verdict.ts'
 import * as bulk from '../../bulk-queries.ts'
 import { CANDIDATE, LIMIT, LISTED, LISTED_TOKEN, OWNER, TOKEN } from '../../columns.ts'
+import * as exports from '../../export-queries.ts'
 import * as history from '../../history-queries.ts'
 import * as pages from '../../pages.ts'
 import type { Query } from '../../queries.ts'
@@ -86,6 +87,9 @@ export const readOverview = built(tokens.readOverview)
 export const readUsage = built(usage.readUsage)
 export const readBusiest = built(usage.readBusiest)
 export const readRows = built(pages.readRows)
+export const exportTokens = built(exports.exportTokens)
+export const exportSubAccounts = built(exports.exportSubAccounts)
+export const exportKeys = built(exports.exportKeys)
 
 export function findToken(db: Connection, accountId: string, id: string): TokenRow | undefined {
   const values = db.tuple(
