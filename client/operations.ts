@@ -106,6 +106,10 @@ export interface ListTokensParams {
   readonly credentialEnd?: string | undefined
   /** Only tokens never used */
   readonly used?: 'never' | undefined
+  /** Only tokens made at least so many days ago, and not used since */
+  readonly idleDays?: number | undefined
+  /** Only tokens of sub-accounts that have been suspended for so many days */
+  readonly suspendedDays?: number | undefined
   /** Only tokens made at this time or later */
   readonly createdFrom?: string | undefined
   /** Only tokens made before this time */
@@ -168,6 +172,8 @@ export interface ListTokensOfSubAccountParams
     | 'tag'
     | 'credentialEnd'
     | 'used'
+    | 'idleDays'
+    | 'suspendedDays'
     | 'createdFrom'
     | 'createdBefore'
     | 'expiresFrom'
@@ -778,6 +784,8 @@ export interface Session {
   readonly lastUsedAt: string
   /** When they are signed out unless they go on */
   readonly expiresAt: string
+  /** What their grant lets them do in this account now; null without one */
+  readonly role: string | null
 }
 
 export interface SessionPage

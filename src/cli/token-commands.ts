@@ -168,6 +168,8 @@ function addTokenFilters(command: Command): Command {
       .option('--credential-end <characters>', 'only with a credential that ends with these four characters')
       .option('--tag <tag...>', 'only with all of these tags')
       .addOption(choice('--used <when>', 'only those never used', ['never']))
+      .option('--idle-days <days>', 'only those made at least so many days ago, and not used since')
+      .option('--suspended-days <days>', 'only of sub-accounts that have been suspended for so many days')
       .option('--created-from <time>', 'only made at this time or later, such as 2030-01-31T12:00:00Z')
       .option('--created-before <time>', 'only made before this time')
       .option('--expires-from <time>', 'only those that expire at this time or later')

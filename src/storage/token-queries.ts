@@ -34,6 +34,10 @@ export const endingByLifetime = (dialect: Dialect, from: string, before: string,
 export const ofSuspended = ({ oneOf }: Dialect, account: string) =>
   oneOf('t.sub_account_id', `SELECT id FROM sub_accounts WHERE account_id = ${account} AND suspended_at IS NOT NULL`)
 
+/** Whether a token `t` is of a sub-account that was suspended before a time, and is. */
+const ofLongSuspended = ({ oneOf }: Dialect, account: string, time: string) =>
+  oneOf('t.sub_account_id', `SELECT id FROM sub_accounts WHERE account_id = ${account} AND suspended_at < ${time}`)
+
 const NEVER_USED = 'NOT EXISTS (SELECT 1 FROM last_used WHERE token_id = t.id)'
 
 /**
@@ -49,14 +53,16 @@ export function tokenFilters(
   from: 't' | 'f' = 't',
 ): string[] {
   const { subAccounts, suspended, neverUsed, expiredAt, unexpiredAt, credentialEnd, tags = [] } = narrowing
+  const { idleSince, suspendedBefore } = narrowing
   const [tag, ...furtherTags] = new Set(tags)
-  const [createdFrom, createdBefore] = rangeOf(narrowing.createdFrom, narrowing.createdBefore).map((time) =>
-    idFloor('tok', time),
+  const [createdFrom, createdBefore] = rangeOf(narrowing.createdFrom, earlier(narrowing.createdBefore, idleSince)).map(
+    (time) => idFloor('tok', time),
   )
   const [expiresFrom, expiresBefore] = rangeOf(narrowing.expiresFrom, narrowing.expiresBefore)
   const account = values.add(accountId)
   // The tokens of some sub-accounts, with a tag, or by their credential's end are found by these, not among all of the account's.
-  const isFoundByOther = suspended || [subAccounts, tag, credentialEnd].some((each) => each !== undefined)
+  const isFoundByOther =
+    suspended || [subAccounts, tag, credentialEnd, suspendedBefore].some((each) => each !== undefined)
   const ofAccount = `${from}.account_id`
   const tagged = (column: string) => `SELECT ${column} FROM token_tags WHERE account_id = ${account}`
   return [
@@ -69,6 +75,9 @@ export function tokenFilters(
       [createdBefore, (parameter) => `t.id < ${parameter}`],
       [expiresFrom, (parameter) => `t.expires_at >= ${parameter}`],
       [expiresBefore, (parameter) => `t.expires_at < ${parameter}`],
+      // A look-up for each token, where PostgreSQL would read the uses of all accounts for those that must not exist.
+      [idleSince, (parameter) => `coalesce((SELECT at FROM last_used WHERE token_id = t.id), 0) < ${parameter}`],
+      [suspendedBefore, (parameter) => ofLongSuspended(dialect, account, parameter)],
       [expiredAt, (parameter) => `(t.expires_at <= ${parameter} OR ${outlived(dialect, account, parameter)})`],
       [
         unexpiredAt,
@@ -101,6 +110,11 @@ export function tokenFilters(
 function rangeOf(from: Timestamp | undefined, before: Timestamp | undefined): readonly Timestamp[] {
   if (from === undefined && before === undefined) return []
   return [from ?? Number.MIN_SAFE_INTEGER, before ?? Number.MAX_SAFE_INTEGER]
+}
+
+function earlier(one: Timestamp | undefined, other: Timestamp | undefined): Timestamp | undefined {
+  if (one === undefined || other === undefined) return one ?? other
+  return Math.min(one, other)
 }
 
 export function readOverview(dialect: Dialect, accountId: string, asked: OverviewQuestion): Question<OverviewCounts> {

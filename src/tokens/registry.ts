@@ -7,7 +7,7 @@ import { type AskedOnce, askedOnce, creationFields, isSameAnswer, once } from '.
 import { type LeakPorts, Leaks } from './leaks.ts'
 import type { JsonObject } from './model/fields.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './model/overview.ts'
-import { type Page, type TokenQuery, toPage } from './model/page.ts'
+import { type Page, scopedQuery, type TokenQuery, toPage } from './model/page.ts'
 import { type Caller, type Permissions, parsePermissions, requireRight, sees } from './model/permissions.ts'
 import { ACCOUNT_KEYS, SUB_ACCOUNTS } from './model/tables.ts'
 import { type Account, newId, type StoredKey, type SubAccount, type SubAccountRow, type Token } from './model/token.ts'
@@ -156,7 +156,7 @@ export class Registry {
   }
 
   async listTokens(caller: Caller, query: TokenQuery, view: TokenView = {}): Promise<Page<Token>> {
-    const scoped = scopedQuery(caller, query)
+    const scoped = scopedQuery(caller.permissions, query)
     const slice = scoped && (await this.#parts.store.listTokens(caller.accountId, scoped))
     if (slice === undefined) throw new Failure('sub-account-forbidden')
     const items = await this.#views.show(slice.items, viewFor(caller, view))
@@ -393,14 +393,4 @@ export class Registry {
 /** Callers who may see credentials can still ask not to. */
 function viewFor({ permissions }: Caller, { details = false, masked = false }: TokenView): TokenView {
   return { details, masked: masked || !permissions.reveal }
-}
-
-/** Undefined for a sub-account that the caller does not see. */
-function scopedQuery({ permissions }: Caller, query: TokenQuery): TokenQuery | undefined {
-  const { subAccounts } = permissions
-  if (subAccounts === null) return query
-  if (query.subAccountId !== undefined) return sees(permissions, query.subAccountId) ? query : undefined
-  const [first, ...others] = subAccounts
-  if (others.length === 0) return { ...query, subAccountId: first }
-  return { ...query, narrowing: { ...query.narrowing, subAccounts } }
 }

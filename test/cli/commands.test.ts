@@ -249,6 +249,7 @@ describe('lists', () => {
     assert.deepEqual(await namesOf('--sub-account', berlin), [2, 'One', 'Two'])
     assert.deepEqual(await namesOf('--sub-account', berlin, '--status', 'inactive'), [1, 'Two'])
     assert.deepEqual(await namesOf('--search', 'HRE'), [1, 'Three'])
+    assert.deepEqual(await namesOf('--idle-days', '90', '--suspended-days', '30'), [0])
     assert.deepEqual((await namesOf('--limit', '2')).length, 3)
     assert.deepEqual((await namesOf('--limit', '2', '--page', '2')).length, 2)
     const { stdout } = await own.run('token', 'list', '--account', account, '--limit', '2')

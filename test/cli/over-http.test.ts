@@ -58,6 +58,8 @@ const TABLE: readonly (readonly [name: string | null, line: string])[] = [
   [null, 'token list --account $account --effective-status active --tag red --used never'],
   [null, 'token list --account $account --created-from 2020-01-01T00:00:00Z --created-before 2980-01-01T00:00:00Z'],
   [null, 'token list --account $account --expires-from 2980-01-01T00:00:00Z --expires-before 2999-01-01T00:00:00Z'],
+  [null, 'token list --account $account --idle-days 90'],
+  [null, 'token list --account $account --suspended-days 30'],
   [null, 'token list --account $account --limit 101'],
   [null, 'explain $ci --scope orders:write --scope orders:read'],
   [null, 'explain $ci --scope orders:write --address 192.0.2.1'],

@@ -39,6 +39,9 @@ const names = ({ json }: Heard): string[] => json.data.items.map(({ name }: { na
 
 const narrowed: Record<string, [string | ((tenant: { now: number }) => string), string[]]> = {
   'by use': [`${LIST}?used=never`, ['unused', 'expired', 'expiring', 'old']],
+  'by how long they were not used': [`${LIST}?idleDays=90`, ['old']],
+  'by how long they were not used, longer than there are any': [`${LIST}?idleDays=366`, []],
+  'by how long their sub-account is suspended': [`${LIST}?suspendedDays=30`, []],
   'by use, with a documented filter': [`${LIST}?used=never&status=inactive`, ['old']],
   'by expiry': [({ now }) => `${LIST}?expiresBefore=${time(now)}`, ['expired']],
   'by expiry, from and before': [
@@ -61,6 +64,10 @@ const refused: Record<string, string> = {
   'used=always': 'used must be never',
   'used=': 'used must be never',
   'used=never&used=never': 'used must be sent only once',
+  'idleDays=0': 'idleDays must be a whole number from 1 to 3650',
+  'idleDays=90d': 'idleDays must be a whole number from 1 to 3650',
+  'suspendedDays=3651': 'suspendedDays must be a whole number from 1 to 3650',
+  'suspendedDays=1&suspendedDays=1': 'suspendedDays must be sent only once',
   'effectiveStatus=off': 'effectiveStatus must be active, inactive, expired, suspended',
   'effectiveStatus=active&status=active': 'effectiveStatus cannot be combined with status',
   'expiresBefore=tomorrow': 'expiresBefore must be an ISO 8601 time with its zone, such as 2030-01-31T12:00:00Z',

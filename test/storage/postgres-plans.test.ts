@@ -187,6 +187,10 @@ function describePlans(partitions: number): void {
       listing.listTokens(db, account.id, { ...page, narrowing: { unexpiredAt: 1, suspended: true } }, partitions > 1),
     'a list of tokens that are not suspended': () =>
       listing.listTokens(db, account.id, { ...page, narrowing: { suspended: false } }, partitions > 1),
+    'a list of tokens that were not used for long': () =>
+      listing.listTokens(db, account.id, { ...page, narrowing: { idleSince: 2 } }, partitions > 1),
+    'a list of tokens of sub-accounts suspended for long': () =>
+      listing.listTokens(db, account.id, { ...page, narrowing: { suspendedBefore: 1 } }, partitions > 1),
     'a list by a tag': () =>
       listing.listTokens(db, account.id, { ...page, narrowing: { tags: ['red'] } }, partitions > 1),
     'a list by the end of a credential': () =>

@@ -27,8 +27,14 @@ const IN_STEADY_USE: readonly TokenQuery[] = [
 ]
 
 const OPTIONS: readonly (readonly Narrowing[])[] = [
-  [{}, { expiredAt: 5 }, { unexpiredAt: 5, suspended: true }, { unexpiredAt: 5, suspended: false }],
-  [{}, { neverUsed: true }],
+  [
+    {},
+    { suspendedBefore: 5 },
+    { expiredAt: 5 },
+    { unexpiredAt: 5, suspended: true },
+    { unexpiredAt: 5, suspended: false },
+  ],
+  [{}, { neverUsed: true }, { idleSince: 5 }],
   [{}, { createdFrom: 1 }],
   [{}, { createdBefore: 9 }],
   [{}, { expiresFrom: 1 }],

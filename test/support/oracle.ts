@@ -13,6 +13,7 @@ export interface OracleToken {
   readonly expiresAt?: number | null
   readonly lastUsedAt?: number | null
   readonly isSuspended?: boolean
+  readonly suspendedAt?: number | null
   /** As they are stored. */
   readonly tags?: string | null
 }
@@ -41,12 +42,15 @@ export function listByHand(tokens: readonly OracleToken[], query: OracleQuery) {
 }
 
 function isWithin(token: OracleToken, narrowing: Narrowing): boolean {
-  const { createdAt, expiresAt = null, lastUsedAt = null, isSuspended = false } = token
+  const { createdAt, expiresAt = null, lastUsedAt = null, isSuspended = false, suspendedAt = null } = token
   const own: readonly string[] = JSON.parse(token.tags ?? '[]')
   if (!(narrowing.tags ?? []).every((tag) => own.includes(tag))) return false
   const { neverUsed, createdFrom, createdBefore, expiresFrom, expiresBefore, unexpiredAt, suspended } = narrowing
   if (unexpiredAt !== undefined && expiresAt !== null && expiresAt <= unexpiredAt) return false
   if (suspended !== undefined && suspended !== isSuspended) return false
+  const { idleSince, suspendedBefore } = narrowing
+  if (idleSince !== undefined && Math.max(createdAt, lastUsedAt ?? createdAt) >= idleSince) return false
+  if (suspendedBefore !== undefined && !(suspendedAt !== null && suspendedAt < suspendedBefore)) return false
   if (neverUsed && lastUsedAt !== null) return false
   if (createdFrom !== undefined && !(createdAt >= createdFrom)) return false
   if (createdBefore !== undefined && !(createdAt < createdBefore)) return false

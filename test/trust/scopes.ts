@@ -91,6 +91,8 @@ export function describeScopes(engine: Engine): void {
           '?tag=blue',
           '?effectiveStatus=suspended',
           '?used=never',
+          '?idleDays=1',
+          '?suspendedDays=1',
         ]) {
           const all = await askAll(`/token${query}`, estate.mine.key)
           const mine = all.filter(({ subAccount }) => isSeen((subAccount as { _id: string })._id))

@@ -64,6 +64,10 @@ export function SearchBox({ label, placeholder, value, onSearch, onSecret, secre
       }
       value={typed}
       onChange={(event) => setTyped(event.currentTarget.value)}
+      onKeyDown={(event) => {
+        // From here a Tab would go through all filters before the first row.
+        if (event.key === 'ArrowDown') document.querySelector<HTMLElement>('#main [data-id] a')?.focus()
+      }}
     />
   )
 }

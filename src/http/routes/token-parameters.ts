@@ -1,6 +1,7 @@
 // What requests about tokens carry: parameters, headers and the fields of bodies.
 import { Type } from 'typebox'
 import { MAX_TAG_CHARACTERS, MAX_TAGS } from '../../tokens/model/fields.ts'
+import { MAX_DAYS } from '../../tokens/model/page.ts'
 import { MAX_NAME_CHARACTERS, STATUSES } from '../../tokens/model/token.ts'
 import { EFFECTIVE_STATUSES } from '../../tokens/verify/verdict.ts'
 import { etag, ifMatch } from './route.ts'
@@ -29,6 +30,8 @@ const from = (what: string) =>
 const before = (what: string) =>
   Type.Optional(Type.String({ format: 'date-time', description: `${what} before this time` }))
 
+const days = (description: string) => Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_DAYS, description }))
+
 export const ExtraFilters = {
   tag: Type.Optional(
     Type.Array(Type.String({ maxLength: MAX_TAG_CHARACTERS }), {
@@ -43,6 +46,8 @@ export const ExtraFilters = {
     }),
   ),
   used: Type.Optional(Type.String({ enum: ['never'], description: 'Only tokens never used' })),
+  idleDays: days('Only tokens made at least so many days ago, and not used since'),
+  suspendedDays: days('Only tokens of sub-accounts that have been suspended for so many days'),
   createdFrom: from('Only tokens made'),
   createdBefore: before('Only tokens made'),
   expiresFrom: from('Only tokens that expire'),

@@ -3,6 +3,7 @@ import { Failure } from '../errors.ts'
 import { isCredentialEnd } from '../trust/credential.ts'
 import { EFFECTIVE_STATUSES } from '../verify/verdict.ts'
 import { MAX_TAGS, tagField } from './fields.ts'
+import { type Permissions, sees } from './permissions.ts'
 import { NOT_A_TIME, parseTime } from './times.ts'
 import {
   countCharacters,
@@ -49,6 +50,20 @@ export interface Narrowing {
   readonly tags?: readonly string[]
   /** Only tokens of sub-accounts that are suspended, or only of those that are not. */
   readonly suspended?: boolean
+  /** Only tokens made before this time, and not used since. */
+  readonly idleSince?: Timestamp
+  /** Only tokens of sub-accounts that were suspended before this time, and are. */
+  readonly suspendedBefore?: Timestamp
+}
+
+/** Undefined for a sub-account that the caller does not see. */
+export function scopedQuery(permissions: Permissions, query: TokenQuery): TokenQuery | undefined {
+  const { subAccounts } = permissions
+  if (subAccounts === null) return query
+  if (query.subAccountId !== undefined) return sees(permissions, query.subAccountId) ? query : undefined
+  const [first, ...others] = subAccounts
+  if (others.length === 0) return { ...query, subAccountId: first }
+  return { ...query, narrowing: { ...query.narrowing, subAccounts } }
 }
 
 /** One page, and the exact number of all matches, from one snapshot of the store. */
@@ -88,7 +103,7 @@ export function readPageRequest(query: RawQuery): PageRequest {
 }
 
 export function readTokenQuery(query: RawQuery, now: Timestamp): TokenQuery {
-  const narrowed = readNarrowing(query)
+  const narrowed = { ...readNarrowing(query), ...readAges(query, now) }
   const effective = readEffectiveStatus(query, now)
   const documented = {
     ...readPageRequest(query),
@@ -143,6 +158,23 @@ function readNarrowing(query: RawQuery): Narrowing {
   }
 }
 
+export const MAX_DAYS = 3_650
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/** What has been as it is for so many days. */
+function readAges(query: RawQuery, now: Timestamp): Narrowing {
+  const [idleDays, suspendedDays] = ['idleDays', 'suspendedDays'].map((name) => readDays(query, name))
+  return {
+    ...(idleDays === undefined ? {} : { idleSince: now - idleDays * DAY_MS }),
+    ...(suspendedDays === undefined ? {} : { suspendedBefore: now - suspendedDays * DAY_MS }),
+  }
+}
+
+function readDays(query: RawQuery, name: string): number | undefined {
+  const text = readOnce(query, name)
+  return text === undefined ? undefined : readWhole(text, name, MAX_DAYS)
+}
+
 export const NOT_A_CREDENTIAL_END = 'credentialEnd must be the last four characters of a credential'
 
 /** The one parameter that may be repeated. */
@@ -192,7 +224,10 @@ export const BAD_LIMIT = notACount('limit', MAX_LIMIT)
 
 function readCount(query: RawQuery, name: string, fallback: number, max: number): number {
   const text = readOnce(query, name)
-  if (text === undefined) return fallback
+  return text === undefined ? fallback : readWhole(text, name, max)
+}
+
+function readWhole(text: string, name: string, max: number): number {
   const value = /^[0-9]{1,16}$/.test(text) ? Number(text) : 0
   if (value < 1 || value > max) {
     throw new Failure('invalid-request', notACount(name, max))

@@ -19,7 +19,8 @@ interface Sketch {
   /** Milliseconds between the one before and this one. */
   readonly after: number
   readonly expiresAt: number | null
-  readonly lastUsedAt: number | null
+  /** Milliseconds since the estate's first moment. */
+  readonly usedAfter: number | null
   readonly tags: string | null
 }
 
@@ -29,7 +30,15 @@ const status = fc.constantFrom<Status>('active', 'inactive')
 const time = fc.option(fc.integer({ min: 1, max: 9 }))
 const tags = fc.option(fc.subarray(TAGS, { minLength: 1 }).map((some) => JSON.stringify(some)))
 const tokens: fc.Arbitrary<Sketch[]> = fc.uniqueArray(
-  fc.record({ name: names, owner: fc.nat(2), status, after: fc.nat(1), expiresAt: time, lastUsedAt: time, tags }),
+  fc.record({
+    name: names,
+    owner: fc.nat(2),
+    status,
+    after: fc.nat(1),
+    expiresAt: time,
+    usedAfter: fc.option(fc.nat(30)),
+    tags,
+  }),
   { minLength: 1, maxLength: 50, selector: ({ name, owner }) => `${owner} ${name}` },
 )
 
@@ -37,6 +46,8 @@ const tokens: fc.Arbitrary<Sketch[]> = fc.uniqueArray(
 const narrowing = fc.record(
   {
     neverUsed: fc.constant(true as const),
+    idleSince: fc.nat(30),
+    suspendedBefore: fc.integer({ min: 1, max: 8 }),
     createdFrom: fc.nat(30),
     createdBefore: fc.nat(30),
     expiresFrom: fc.integer({ min: -1, max: 10 }),
@@ -67,16 +78,17 @@ const cases = tokens.chain((list) =>
 
 async function build(estate: Estate, list: readonly Sketch[]) {
   const account = await estate.account()
-  const subAccounts = [null, null, 5].map((suspendedAt) => estate.subAccountRecord(account, { suspendedAt }))
+  const subAccounts = [null, 3, 5].map((suspendedAt) => estate.subAccountRecord(account, { suspendedAt }))
   await estate.store.insertSubAccounts(subAccounts, estate.origin())
   const start = estate.tick()
   let createdAt = start
-  const made = list.map(({ name, owner, after, lastUsedAt, ...fields }) => {
+  const made = list.map(({ name, owner, after, usedAfter, ...fields }) => {
     createdAt += after
+    const lastUsedAt = usedAfter === null ? null : start + usedAfter
     const subAccount = subAccounts[owner]
     assert.ok(subAccount)
     const record = estate.tokenRecord(subAccount, name, { ...fields, createdAt })
-    return { record, lastUsedAt, isSuspended: subAccount.suspendedAt !== null }
+    return { record, lastUsedAt, isSuspended: subAccount.suspendedAt !== null, suspendedAt: subAccount.suspendedAt }
   })
   await estate.tokens(made.map(({ record }) => record))
   await estate.store.saveUses(
@@ -86,9 +98,10 @@ async function build(estate: Estate, list: readonly Sketch[]) {
 }
 
 function sinceStart(asked: Narrowing, start: number): Narrowing {
-  const { createdFrom, createdBefore, ...rest } = asked
+  const { idleSince, createdFrom, createdBefore, ...rest } = asked
   return {
     ...rest,
+    ...(idleSince === undefined ? {} : { idleSince: start + idleSince }),
     ...(createdFrom === undefined ? {} : { createdFrom: start + createdFrom }),
     ...(createdBefore === undefined ? {} : { createdBefore: start + createdBefore }),
   }
@@ -127,7 +140,7 @@ export const describeListingProperties: Part = (estate) => {
             status: 'active',
             after: 1,
             expiresAt: null,
-            lastUsedAt: null,
+            usedAfter: null,
             tags: null,
           })),
         )
