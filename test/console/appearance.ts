@@ -11,6 +11,8 @@ import { ALSO_DARK, EVERYWHERE, SHOTS, showcase } from './shots.ts'
 import type { Part } from './world.ts'
 
 const folder = process.env.SCREENSHOTS
+/** Names of `SHOTS`, to look at a few alone. */
+const only = process.env.SHOTS?.split(',')
 
 interface Way {
   readonly colorScheme: 'light' | 'dark'
@@ -72,7 +74,7 @@ export const describeAppearance: Part = (world) => {
       await look(opened, 'sign-in', way)
     }
     const page = await world().signedIn(await showcase(world()), '', appearanceOf(FIRST))
-    for (const [name, path, prepare] of SHOTS) {
+    for (const [name, path, prepare] of SHOTS.filter(([name]) => only?.includes(name) ?? true)) {
       await show(page, FIRST)
       await visit(page, world().base, path)
       await prepare?.(page)

@@ -32,7 +32,7 @@ export const describeLeaks: Part = (world) => {
     await page.getByText('Credentials of 3 tokens: 2 of them work now').waitFor()
     assert.match((await rowOf(page, 'one').textContent()) ?? '', /North.*Works now/)
     assert.match((await rowOf(page, 'two').textContent()) ?? '', /South.*Works now/)
-    assert.match((await rowOf(page, 'off').textContent()) ?? '', /Opens nothing/)
+    assert.match((await rowOf(page, 'off').textContent()) ?? '', /Token already disabled/)
     assert.equal(await page.getByText('not ours').count(), 0)
     await page.getByText('what looks like an account key').waitFor()
     assert.deepEqual(await statuses([one, two, elsewhere, foreign]), [204, 204, 204, 204])

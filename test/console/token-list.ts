@@ -125,6 +125,57 @@ export const describeTokenList: Part = (world) => {
     assert.equal((await answered).status(), 200)
   })
 
+  test('tokens that are unused for some days, since a day, or whose sub-account is suspended for long are filters of the address', async () => {
+    const old = Date.now() - 100 * DAY
+    const tenant = await world().tenant([
+      { name: 'idle', createdAt: old },
+      { name: 'busy', createdAt: old },
+    ])
+    await world().running.store.saveUses(new Map([[tenant.tokens[1]?.id ?? '', Date.now() - DAY]]))
+    const page = await world().signedIn(tenant)
+    await page.getByRole('region', { name: 'Clean up' }).getByRole('link', { name: 'Unused for 90 days' }).click()
+    await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
+    assert.deepEqual(await names(page), ['idle'])
+    assert.equal(new URL(page.url()).search, '?idle=90')
+    await page.getByLabel('Use', { exact: true }).selectOption('Unused since a day')
+    const since = new Date(Date.now() - 3 * DAY).toISOString().slice(0, 10)
+    const asked = await nextQuery(page, '/apiClient/token', () => page.getByLabel('Unused since').fill(since))
+    assert.equal(asked.get('idleDays'), '4')
+    await page.waitForURL(`**/tokens?unusedSince=${since}`)
+    const suspended = await nextQuery(page, '/apiClient/token', () =>
+      page.getByLabel('Status').selectOption('Sub-account suspended for 30 days'),
+    )
+    assert.equal(suspended.get('suspendedDays'), '30')
+    await page.getByText('No token matches').waitFor()
+    await page.getByRole('button', { name: 'Clear all filters' }).click()
+    await page.getByText('1–2 of 2 tokens').waitFor()
+    assert.equal(await page.getByRole('navigation', { name: 'Pages' }).count(), 0)
+  })
+
+  test('columns can be hidden, which this browser remembers; on a telephone one button opens the filters', async () => {
+    const tenant = await world().tenant([{ name: 'one' }])
+    const page = await world().signedIn(tenant, 'tokens')
+    await rowOf(page, 'one').waitFor()
+    const headers = () => page.getByRole('columnheader').allTextContents()
+    await page.getByRole('button', { name: 'Columns' }).click()
+    await page.getByLabel('Created', { exact: true }).last().uncheck()
+    assert.ok(!(await headers()).includes('Created'))
+    await page.reload()
+    await rowOf(page, 'one').waitFor()
+    assert.ok(!(await headers()).includes('Created') && (await headers()).includes('Expires'))
+    await page.getByRole('button', { name: 'Columns' }).click()
+    await page.getByLabel('Created', { exact: true }).last().check()
+    assert.ok((await headers()).includes('Created'))
+
+    await page.setViewportSize({ width: 360, height: 740 })
+    assert.ok(await page.getByLabel('Status').isHidden())
+    await page.getByRole('button', { name: 'Filters', exact: true }).click()
+    await page.getByLabel('Status').selectOption('inactive')
+    await page.getByText('No token matches').waitFor()
+    await page.getByRole('button', { name: 'Filters (1)' }).click()
+    assert.ok(await page.getByLabel('Status').isHidden())
+  })
+
   test('four characters find tokens by name, and above them those whose credential ends so', async () => {
     const tenant = await world().tenant(estate)
     const { registry, operator } = world().running

@@ -6,7 +6,15 @@ import {
   type QueryState,
   queryOptions,
 } from '@tanstack/react-query'
-import type { Call, LatchkeyClient, Token, TokenPage, Webhook, WebhookPage } from '../../../client/latchkey-client.ts'
+import type {
+  Call,
+  LatchkeyClient,
+  Token,
+  TokenPage,
+  Usage,
+  Webhook,
+  WebhookPage,
+} from '../../../client/latchkey-client.ts'
 import { masked } from '../ui/format.ts'
 import { clientOf } from './connect.ts'
 import { isNotFound, retryAfterMs } from './errors.ts'
@@ -19,6 +27,8 @@ type Params<Name extends keyof LatchkeyClient> = NonNullable<Parameters<Latchkey
 export type TokenListParams = Params<'listTokens'>
 /** `tokenId` is in the path, and the token's sub-account needs no filter then. */
 export type HistoryParams = Params<'listAccountHistory'> & { readonly tokenId?: string | undefined }
+/** Whose use. */
+export type UsageOf = { readonly tokenId: string } | { readonly subAccountId: string }
 export type SubAccountListParams = Params<'listSubAccounts'>
 
 const TOKENS = ['tokens'] as const
@@ -29,6 +39,7 @@ const SESSIONS = ['sessions'] as const
 const VERIFIERS = ['verifiers'] as const
 export const WEBHOOKS = ['webhooks'] as const
 export const DELIVERIES = ['deliveries'] as const
+const USAGE = ['usage'] as const
 export const HISTORY = ['history'] as const
 export const WHOAMI = ['whoami'] as const
 
@@ -133,6 +144,18 @@ export const queries = {
         return client.explainToken({ id, scope, address: asked.address || undefined }, { signal })
       },
       gcTime: 0,
+    }),
+
+  /** Its buckets begin and end with the clock, so that it is asked again as long as it is shown. */
+  usage: (client: LatchkeyClient, of: UsageOf, per: Usage['per']) =>
+    queryOptions({
+      queryKey: [...USAGE, of, per],
+      queryFn: ({ signal }) =>
+        'tokenId' in of
+          ? client.getTokenUsage({ id: of.tokenId, per }, { signal })
+          : client.getUsage({ ...of, per }, { signal }),
+      placeholderData: keepPreviousData,
+      refetchInterval: 60_000,
     }),
 
   history: (client: LatchkeyClient, params: HistoryParams) =>

@@ -50,13 +50,11 @@ function Header() {
           <PaletteButton />
           <OtherAccountButton />
           <ColorSchemeButton />
-          <Button
-            size="xs"
-            variant="default"
-            leftSection={<Icon name="sign-out" size={14} />}
-            onClick={() => beforeLeaving(signOut)}
-          >
-            Sign out
+          <Button size="xs" variant="default" px={8} aria-label="Sign out" onClick={() => beforeLeaving(signOut)}>
+            <Icon name="sign-out" size={14} />
+            <Text span inherit pl={6} pr={4} className={text.onlyWide}>
+              Sign out
+            </Text>
           </Button>
         </Group>
       </div>

@@ -38,8 +38,8 @@ export const leakColumns = (ended: readonly Ended[] | undefined): readonly Colum
 function CredentialState({ token, isEnded }: { token: LeakedToken; isEnded: boolean | undefined }) {
   if (isEnded) return <State status="inactive">Switched off now</State>
   if (token.wasActive) return <State status="active">Works now</State>
-  if (token.status === 'inactive') return <State status="inactive">Opens nothing: the token is disabled</State>
-  return <State status="suspended">Opens nothing now, but would if its token or sub-account were allowed again</State>
+  if (token.status === 'inactive') return <State status="inactive">Token already disabled</State>
+  return <State status="suspended">Refused now, token enabled</State>
 }
 
 function State({ status: state, children }: { status: string; children: string }) {

@@ -20,6 +20,7 @@ import { SubAccountStatus } from '../ui/status.tsx'
 import text from '../ui/text.module.css'
 import { Moment } from '../ui/time.tsx'
 import { ViewTitle } from '../ui/view-title.tsx'
+import { UsageSection } from '../usage/usage-section.tsx'
 import { TokenCounts } from './sub-account-cells.tsx'
 import { type OpenDialog, SubAccountDialog } from './sub-account-dialog.tsx'
 import { SubAccountTokens } from './sub-account-tokens.tsx'
@@ -57,6 +58,7 @@ function OneSubAccount({ id }: { id: string }) {
               A ceiling for all tokens of this sub-account: none can do more, whatever its own policy says. Rate and
               quota are shared by all of them.
             </PolicySection>
+            <UsageSection of={{ subAccountId: id }} />
             <section>
               <Title order={2} size="h4">
                 History

@@ -15,6 +15,7 @@ import { TokenStatus } from '../ui/status.tsx'
 import text from '../ui/text.module.css'
 import { Moment, RelativeTime } from '../ui/time.tsx'
 import { ViewTitle } from '../ui/view-title.tsx'
+import { UsageSection } from '../usage/usage-section.tsx'
 import { EditableExpiry } from './expiry.tsx'
 import { EditableTags } from './tags.tsx'
 import { TokenActionsProvider, useTokenActions } from './token-actions.tsx'
@@ -50,12 +51,15 @@ export function TokenView() {
               <TokenPolicy token={data} />
               <TryIt tokenId={tokenId} />
             </Stack>
-            <div>
-              <Title order={2} size="h4">
-                History
-              </Title>
-              <HistoryOf token={tokenId} />
-            </div>
+            <Stack gap="lg">
+              <UsageSection of={{ tokenId }} />
+              <div>
+                <Title order={2} size="h4">
+                  History
+                </Title>
+                <HistoryOf token={tokenId} />
+              </div>
+            </Stack>
           </div>
         )}
       </QueryResult>

@@ -1,8 +1,9 @@
 // The token list. All of its state but the selection is in the address.
-import { Button } from '@mantine/core'
+import { Button, Group } from '@mantine/core'
 import { useMemo, useState } from 'react'
 import { usePermissions } from '../api/permissions.ts'
 import { pageOf } from '../search/search-params.ts'
+import { ColumnsButton, useColumns } from '../ui/columns.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { later } from '../ui/later.tsx'
 import { List } from '../ui/list.tsx'
@@ -37,21 +38,26 @@ export function TokensView() {
   const [secret, setSecret] = useState<string>()
   const pasted = secret === undefined ? undefined : (readPasted(secret) ?? { kind: 'incomplete' as const })
   const selection = useSelection(search, tokens.data?.items)
-  const columns = useMemo(() => tokenColumns((token, button) => setMenu({ token, button })), [])
+  const allColumns = useMemo(() => tokenColumns((token, button) => setMenu({ token, button })), [])
+  const columnChoice = useColumns('tokens', allColumns)
+  const columns = columnChoice.shown
   const close = () => setDialog(undefined)
   const wasOpened = useLast(dialog).last !== undefined
   const wasHistoryOpened = useLast(search.history).last !== undefined
   return (
     <TokenActionsProvider showHistory={showHistory}>
       <ViewTitle title="Tokens">
-        {change && (
-          <Button
-            leftSection={<Icon name="plus" />}
-            onClick={() => setDialog({ kind: 'create', subAccountId: search.subAccount })}
-          >
-            Create token
-          </Button>
-        )}
+        <Group gap="sm">
+          <ColumnsButton choice={columnChoice} />
+          {change && (
+            <Button
+              leftSection={<Icon name="plus" />}
+              onClick={() => setDialog({ kind: 'create', subAccountId: search.subAccount })}
+            >
+              Create token
+            </Button>
+          )}
+        </Group>
       </ViewTitle>
       <FilterBar search={search} changeSearch={changeSearch} onSecret={setSecret} />
       {!pasted && <SubAccountMatches search={isTokenId(search.search) ? undefined : search.search} />}
