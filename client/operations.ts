@@ -967,6 +967,8 @@ export interface Session {
   readonly lastUsedAt: string
   /** When they are signed out unless they go on */
   readonly expiresAt: string
+  /** What their grant lets them do in this account now; null without one */
+  readonly role: string | null
 }
 
 export interface SessionPage

@@ -7,6 +7,7 @@ import {
   changedIn,
   changeOf,
   chosenIn,
+  ended,
   filterOf,
   MAX_BULK_TOKENS,
   MAX_RUNNING,
@@ -50,7 +51,8 @@ export function planBulk(
     const { id: operationId, accountId, createdAt } = operation
     return { operationId, number, accountId, createdAt, tokens: JSON.stringify(tokens), changes: null }
   })
-  return { operation: { ...operation, total, parts: parts.length }, parts }
+  const ordered = { ...operation, total, parts: parts.length }
+  return { operation: total === 0 ? ended(ordered, null, ordered.createdAt) : ordered, parts }
 }
 
 export function otherTotal(total: number, expected: number): Failure {

@@ -28,7 +28,7 @@ export function bulkToWire(operation: StoredBulk) {
 /** Without credentials, which nobody needs here. */
 export function previewToWire({ total, sample }: BulkPreview) {
   const tokens = sample.map(({ token: { id, name, status }, subAccount }) => {
-    return { _id: id, name, status, subAccount: subAccountOfToken(subAccount) }
+    return { _id: id, name, subAccount: subAccountOfToken(subAccount), status }
   })
   return { total, sample: tokens }
 }

@@ -81,7 +81,6 @@ const TABLE: readonly (readonly [name: string | null, line: string])[] = [
   [null, 'token bulk undo $bulk'],
   [null, 'token bulk undo $bulk'],
   [null, 'token bulk wait $bulk'],
-  [null, 'token bulk wait $bulk.none'],
   [null, 'token bulk enable --account $account --all'],
   [null, 'token bulk expire --account $account --idle-days 90 --suspended-days 30'],
   [null, 'token bulk delete --account $account --status inactive --used never --tag none'],

@@ -31,7 +31,8 @@ test('an event concerns the lists that show its subject, and the pages of no oth
     ...['tokens', 'token', 'subAccounts', 'subAccount', 'overview', 'history', 'historyOfToken', 'historyOfSubAccount'],
   ])
   assert.deepEqual(shown({ action: 'sub-account.update', subject: 'sub_n', subAccount: north }), [
-    ...['tokens', 'token', 'otherToken', 'subAccounts', 'subAccount', 'overview', 'history', 'historyOfSubAccount'],
+    ...['tokens', 'token', 'otherToken', 'subAccounts', 'subAccount', 'overview', 'history'],
+    ...['historyOfToken', 'historyOfOther', 'historyOfSubAccount'],
   ])
   assert.deepEqual(shown({ action: 'key.revoke', subject: 'key_1', subAccount: null }), ['history', 'accountKeys'])
   assert.deepEqual(shown({ action: 'account.rename', subject: 'acc_1', subAccount: null }), ['history', 'whoami'])

@@ -307,7 +307,11 @@ export const describeOverviewAndHistory: Part = (world) => {
     await page.getByRole('menuitem', { name: 'History' }).click()
     const drawer = page.getByRole('dialog', { name: 'History of the token' })
     await drawer.getByText('enabled the token').waitFor()
-    const entries = await sentences(page)
+    const [resumed, suspended, ...entries] = await sentences(page)
+    assert.deepEqual(
+      [resumed, suspended],
+      ['Account key console resumed the sub-account South', 'Account key console suspended the sub-account North'],
+    )
     assert.match(
       entries[0] ?? '',
       /^Account key console gave the token second a new credential; the former one works until /,

@@ -2,6 +2,7 @@
 import type { Latchkey } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
 import { type RunningServer, startServer } from '../../src/serve/serving.ts'
+import { COUNTED, type TokenUsage } from '../../src/tokens/model/usage.ts'
 import { bearer, send } from '../support/http.ts'
 import { names } from '../support/oracle.ts'
 import { fc } from '../support/properties.ts'
@@ -55,6 +56,7 @@ export async function build(server: Server): Promise<CopiedEstate> {
   const limitedIds = await limited(server, accounts[0]?.id ?? '')
   await create(server.url, accounts[0]?.key ?? '', creation)
   await server.registry.verification.uses.flush()
+  await usageOfFormerDays(server, made.flatMap(({ used }) => used).slice(0, 20))
   await server.rotateMasterKey(() => () => {})
   // Otherwise a server would do so later, and another history would be compared.
   await server.announceExpiring()
@@ -109,6 +111,16 @@ async function bulk({ operator, registry, bulkWork, store }: Server, accountId: 
     await carriedOut(id)
   }
   await work.stop()
+}
+
+/** Of days whose hours are kept, and of others. */
+async function usageOfFormerDays({ registry, store }: Server, tokens: readonly Omit<TokenUsage, 'counts'>[]) {
+  const counts = COUNTED.map((_, n) => n + 1)
+  for (const days of [2, 40]) {
+    const report = { source: 'prc_former', number: days, tokens: tokens.map((token) => ({ ...token, counts })) }
+    await store.addUsage((NOW - days * 24 * HOUR) / HOUR, [report], NOW)
+  }
+  while (await registry.usage.age());
 }
 
 async function account(server: Server, name: string) {
@@ -168,7 +180,8 @@ async function tokensOf(
     // All of them, since asking for everything below would be uses too; what is refused stays unused.
     await registry.verification.verify(credentials[index] ?? '', () => ({ address: '127.0.0.1' }))
   }
-  return { ids, credentials }
+  const used = records.map(({ id, subAccountId }) => ({ tokenId: id, subAccountId, accountId }))
+  return { ids, credentials, used }
 }
 
 /** Tokens of a sub-account with a policy, each used a few times. */
@@ -197,7 +210,9 @@ async function create(url: string, key: string, body: object) {
 
 /** Everything the API says of the estate, as it goes over the wire, but for what is of the moment. */
 export async function transcript(env: Environment, estate: CopiedEstate): Promise<readonly string[]> {
-  return served(env, async ({ url }) => {
+  return served(env, async ({ url, store }) => {
+    // What is verified here is counted nowhere: the next transcript would differ.
+    store.addUsage = async () => {}
     const heard: string[] = []
     const ask = async (path: string, credential: string) => void heard.push(await answer(url, path, credential))
     for (const key of estate.refusedKeys) await ask(`${API}/token`, key)

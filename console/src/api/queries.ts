@@ -186,7 +186,8 @@ export const queries = {
       queryKey: [...HISTORY, params],
       queryFn: ({ signal }) => {
         const { tokenId, subAccountId, ...others } = params
-        if (tokenId !== undefined) return client.listTokenHistory({ id: tokenId, ...others }, { signal })
+        if (tokenId !== undefined)
+          return client.listTokenHistory({ id: tokenId, include: 'subAccount', ...others }, { signal })
         return client.listAccountHistory({ subAccountId, ...others }, { signal })
       },
       placeholderData: keepPreviousData,

@@ -24,7 +24,9 @@ function isAbout([what, how, id]: QueryKey, entry: Changed): boolean {
   const { subject, subAccount } = entry
   if (what === HISTORY[0]) {
     const { tokenId, subAccountId } = how as HistoryParams
-    return (tokenId ?? subject) === subject && (subAccountId ?? subAccount?._id) === subAccount?._id
+    // The history of a token has what was done to its sub-account, whose id is in no key.
+    if (tokenId !== undefined) return tokenId === subject || kindOf(entry) === 'sub-account'
+    return (subAccountId ?? subAccount?._id) === subAccount?._id
   }
   if (how === 'list' || id === undefined) return true
   // The page of a token shows its sub-account, whose id is in no key.

@@ -6,6 +6,7 @@ import type { Session } from '../../../client/latchkey-client.ts'
 import { usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
 import { useClient, useSession } from '../api/session.tsx'
+import { type Role, roleOf } from '../keys/rights.tsx'
 import { useListSearch } from '../search/list-search.ts'
 import { pageOf } from '../search/search-params.ts'
 import { Dialog } from '../ui/dialog.tsx'
@@ -84,6 +85,11 @@ function People({ ownId }: { ownId: string | null | undefined }) {
   )
 }
 
+function RoleOf({ role }: { role: string | null }) {
+  const { label, may } = roleOf(role as Role | null)
+  return <span title={may}>{label}</span>
+}
+
 const sessionColumns = (
   ownId: string | null | undefined,
   signOut: (session: Session) => void,
@@ -99,6 +105,7 @@ const sessionColumns = (
       </span>
     ),
   },
+  { header: 'Role', card: 'fact', cell: ({ role }) => <RoleOf role={role} /> },
   { header: 'Subject', card: 'fact', cell: ({ subject }) => <Name clip>{subject}</Name> },
   { header: 'Signed in', card: 'fact', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
   { header: 'Last request', card: 'fact', cell: ({ lastUsedAt }) => <RelativeTime at={lastUsedAt} /> },

@@ -83,12 +83,7 @@ export function TokenName({ token }: { token: Token }) {
 export const Owner = memo(function Owner({ token: { subAccount } }: { token: Token }) {
   return (
     <span className={text.twoLines}>
-      <Link
-        to="/tokens"
-        search={{ subAccount: subAccount._id }}
-        className={text.link}
-        aria-label={`Tokens of ${subAccount.name}`}
-      >
+      <Link to="/sub-accounts/$subAccountId" params={{ subAccountId: subAccount._id }} className={text.link}>
         <Name clip>{subAccount.name}</Name>
       </Link>
       <span className={cx(text.dim, text.small)}>

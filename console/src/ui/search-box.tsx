@@ -69,6 +69,10 @@ export function SearchBox({ label, placeholder, value, onSearch, onSecret, onPas
         if (onPaste?.(event.clipboardData.getData('text'))) event.preventDefault()
       }}
       onChange={(event) => setTyped(event.currentTarget.value)}
+      onKeyDown={(event) => {
+        // From here a Tab would go through all filters before the first row.
+        if (event.key === 'ArrowDown') document.querySelector<HTMLElement>('#main [data-id] a')?.focus()
+      }}
     />
   )
 }

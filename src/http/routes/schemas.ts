@@ -369,6 +369,7 @@ export const Session = Type.Object(
     createdAt: time('When they signed in'),
     lastUsedAt: time('Their last request, to the minute'),
     expiresAt: time('When they are signed out unless they go on'),
+    role: orNull(text('What their grant lets them do in this account now; null without one', 'viewer')),
   },
   { title: 'Session' },
 )
