@@ -116,6 +116,16 @@ export interface UseStore {
    * not written; the answer has those on record.
    */
   saveUses(marks: ReadonlyMap<string, Timestamp>): Promise<ReadonlyMap<string, Timestamp>>
+  /** To the minute, too. Those that are no longer there are ignored. */
+  saveFormerUses(uses: readonly FormerUse[]): Promise<void>
+}
+
+/** Of the former credential of a token that works until then. */
+export interface FormerUse {
+  readonly tokenId: string
+  readonly until: Timestamp
+  readonly at: Timestamp
+  readonly address: string | null
 }
 
 /** Of tokens, sub-accounts and accounts, whose counts are sums: see model/usage.ts. */

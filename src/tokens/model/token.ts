@@ -51,6 +51,16 @@ export interface TokenActivity {
   readonly lastUsedAt: Timestamp | null
   /** Until when a credential that was rotated out still works. */
   readonly formerCredentialUntil: Timestamp | null
+  /** Of such a credential, to the minute, and the address it was used from then. */
+  readonly formerCredentialLastUsedAt: Timestamp | null
+  readonly formerCredentialLastUsedFrom: string | null
+}
+
+export const NO_ACTIVITY: TokenActivity = {
+  lastUsedAt: null,
+  formerCredentialUntil: null,
+  formerCredentialLastUsedAt: null,
+  formerCredentialLastUsedFrom: null,
 }
 
 /** How often a token was accepted in the last 24 hours, 7 days and 30 days, with the hour or the day that has begun. */
