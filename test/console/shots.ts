@@ -135,6 +135,16 @@ export const SHOTS: readonly Shot[] = [
       await page.evaluate(() => window.scrollTo(0, 420))
     },
   ],
+  ['columns', 'tokens?limit=5', (page) => page.getByRole('button', { name: 'Columns' }).click()],
+  [
+    'matching',
+    'tokens?limit=5',
+    async (page) => {
+      await page.getByLabel('Select all on this page').check()
+      await page.getByRole('button', { name: /that match…$/ }).click()
+      await page.getByLabel('What is done').waitFor()
+    },
+  ],
   [
     'page-number',
     'tokens?limit=5',

@@ -7,6 +7,9 @@ import {
   queryOptions,
 } from '@tanstack/react-query'
 import type {
+  BulkFilter,
+  BulkOperation,
+  BulkPreview,
   Call,
   LatchkeyClient,
   Token,
@@ -144,6 +147,26 @@ export const queries = {
         return client.explainToken({ id, scope, address: asked.address || undefined }, { signal })
       },
       gcTime: 0,
+    }),
+
+  /** How many tokens a filter of the list matches, and some of them: a dry run of a bulk operation. */
+  bulkPreview: (client: LatchkeyClient, filter: BulkFilter) =>
+    queryOptions({
+      queryKey: [...TOKENS, 'bulk-preview', filter],
+      queryFn: async ({ signal }) => {
+        const body = { action: 'disable', filter, dryRun: true } as const
+        return (await client.changeTokens({ body }, { signal })) as BulkPreview
+      },
+      gcTime: 0,
+    }),
+
+  /** Asked again while it is under way. */
+  bulkOperation: (client: LatchkeyClient, begun: BulkOperation) =>
+    queryOptions({
+      queryKey: ['bulk', begun._id],
+      queryFn: ({ signal }) => client.getBulk({ id: begun._id }, { signal }),
+      initialData: begun,
+      refetchInterval: ({ state }) => state.data?.status === 'running' && 1_000,
     }),
 
   /** Its buckets begin and end with the clock, so that it is asked again as long as it is shown. */

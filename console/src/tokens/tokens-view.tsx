@@ -1,6 +1,7 @@
 // The token list. All of its state but the selection is in the address.
 import { Button, Group } from '@mantine/core'
 import { useMemo, useState } from 'react'
+import type { BulkFilter } from '../../../client/latchkey-client.ts'
 import { usePermissions } from '../api/permissions.ts'
 import { pageOf } from '../search/search-params.ts'
 import { ColumnsButton, useColumns } from '../ui/columns.tsx'
@@ -19,7 +20,7 @@ import { useSelection } from './selection.ts'
 import { SubAccountMatches } from './sub-account-matches.tsx'
 import { TokenActionsProvider } from './token-actions.tsx'
 import { tokenColumns } from './token-cells.tsx'
-import { isTokenId } from './token-filters.ts'
+import { isTokenId, tokenList } from './token-filters.ts'
 import { type OpenMenu, TokenMenu } from './token-menu.tsx'
 import { useCredentialEnd, useTokenSearch, useTokens } from './token-search.ts'
 import { fullName } from './token-words.ts'
@@ -80,6 +81,12 @@ export function TokensView() {
                 tokens={selection.tokens}
                 onChangeAll={(status) => setDialog({ kind: 'bulk', tokens: selection.tokens, status })}
                 onClear={() => selection.setSelected([])}
+                total={tokens.data?.total ?? 0}
+                onAllMatching={() => {
+                  const { history: _, ...filters } = search
+                  // Ranges that move with the clock stay as they are now, so that what was counted is what is changed.
+                  setDialog({ kind: 'matching', filter: tokenList.paramsOf(filters, Date.now()) as BulkFilter })
+                }}
               />
             )
           }

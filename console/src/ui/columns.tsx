@@ -1,6 +1,6 @@
 // Columns of a list that a person does not need. What is hidden is kept in this browser, for every account.
 import { Box, Button } from '@mantine/core'
-import { type RefObject, useId, useMemo, useRef, useState } from 'react'
+import { type RefObject, type ToggleEvent, useId, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import type { Column } from './list.tsx'
 import { placeAt } from './place-at.ts'
 import surface from './surface.module.css'
@@ -55,7 +55,11 @@ export function useColumns<Row>(list: string, columns: readonly Column<Row>[]): 
 
 export function ColumnsButton<Row>({ choice: { choices, toggle } }: { choice: ColumnChoice<Row> }) {
   const id = useId()
+  const [isOpen, setOpen] = useState(false)
   const [button, popover] = [useRef<HTMLButtonElement>(null), useRef<HTMLDivElement>(null)]
+  useLayoutEffect(() => {
+    if (isOpen && popover.current && button.current) placeAt(popover.current, button.current)
+  })
   return (
     <>
       <Button ref={button} variant="default" popoverTarget={id} className={text.onlyWide}>
@@ -69,16 +73,15 @@ export function ColumnsButton<Row>({ choice: { choices, toggle } }: { choice: Co
         aria-label="Columns that are shown"
         className={surface.popover}
         p={10}
-        onToggle={({ newState }) => {
-          if (newState === 'open' && popover.current && button.current) placeAt(popover.current, button.current)
-        }}
+        onToggle={({ newState }: ToggleEvent) => setOpen(newState === 'open')}
       >
-        {choices.map(([header, isShown]) => (
-          <Box component="label" key={header} className={text.line} px={6} py={5}>
-            <input type="checkbox" checked={isShown} onChange={() => toggle(header)} />
-            {header}
-          </Box>
-        ))}
+        {isOpen &&
+          choices.map(([header, isShown]) => (
+            <Box component="label" key={header} className={text.line} px={6} py={5}>
+              <input type="checkbox" checked={isShown} onChange={() => toggle(header)} />
+              {header}
+            </Box>
+          ))}
       </Box>
     </>
   )
