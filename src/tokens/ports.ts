@@ -13,7 +13,8 @@ import type { LimitStore } from './limiter.ts'
 import type { OverviewCounts, OverviewQuestion } from './model/overview.ts'
 import type { ListPart, PageRequest, PartRequest, Slice, TokenFilter, TokenQuery } from './model/page.ts'
 import type { StoredSession } from './model/session.ts'
-import type { LIMITS, RecordOf } from './model/tables.ts'
+import type { RecordOf } from './model/table.ts'
+import type { LIMITS } from './model/tables.ts'
 import type {
   Account,
   AccountKey,

@@ -1,16 +1,8 @@
 // The nouns of the service, and what a name may be. Knows nothing of databases, nor of wire formats.
 import { randomBytes } from 'node:crypto'
 import type { EffectiveState } from '../verify/verdict.ts'
-import type {
-  ACCOUNT_KEYS,
-  ACCOUNTS,
-  RETIRED_CREDENTIALS,
-  RecordOf,
-  Status,
-  SUB_ACCOUNTS,
-  Timestamp,
-  TOKENS,
-} from './tables.ts'
+import type { RecordOf } from './table.ts'
+import type { ACCOUNT_KEYS, ACCOUNTS, RETIRED_CREDENTIALS, Status, SUB_ACCOUNTS, Timestamp, TOKENS } from './tables.ts'
 
 export { STATUSES, type Status, type Timestamp } from './tables.ts'
 
