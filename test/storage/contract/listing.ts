@@ -50,6 +50,39 @@ export const describeListing: Part = (estate) => {
     }
   })
 
+  test('a search that matches much has the total, the order and the pages of one that matches little', async () => {
+    const account = await estate().account()
+    const owners = [await estate().subAccount(account), await estate().subAccount(account)] as const
+    const records = Array.from({ length: 900 }, (_, i) =>
+      estate().tokenRecord(owners[i % 3 === 0 ? 1 : 0], `${i % 2 === 0 ? 'Straße' : 'Path'} ${i}`, {
+        status: i % 10 === 0 ? 'inactive' : 'active',
+      }),
+    )
+    const newestFirst = (await estate().tokens(records)).toReversed()
+    for (const search of ['s', 'SS', 'str', 'strasse 1', 'a', 'ath 7', '\0a']) {
+      for (const status of [undefined, 'active', 'inactive'] as const) {
+        for (const owner of [undefined, ...owners]) {
+          const folded = search.toLowerCase()
+          const expected = newestFirst
+            .filter(({ name }) => name.replace('ß', 'ss').toLowerCase().includes(folded))
+            .filter((token) => status === undefined || token.status === status)
+            .filter((token) => owner === undefined || token.subAccountId === owner.id)
+            .map(({ name }) => name)
+          for (const [page, limit] of [
+            [1, 10],
+            [2, 100],
+            [9, 50],
+            [99, 100],
+          ] as const) {
+            const query = { search, status, subAccountId: owner?.id, page, limit }
+            const slice = { names: expected.slice((page - 1) * limit, page * limit), total: expected.length }
+            assert.deepEqual(await names(estate(), account.id, query), slice, JSON.stringify(query))
+          }
+        }
+      }
+    }
+  })
+
   test('search knows letter case in every script', async () => {
     const list = [
       'ΟΔΟΣ',
