@@ -1386,13 +1386,14 @@ export interface Operations {
   /**
    * How often a token was accepted and refused. Verifications of known credentials: what is unknown is of no
    * token. Written every 5 seconds, by verifiers with their leases; a process that is killed loses what it has
-   * not written.
+   * not written. `Accept: text/csv` or `format=csv`: all that the filters match, as CSV, without pages.
    */
   getTokenUsage: { params: GetTokenUsageParams; data: Usage }
   /**
    * How often the tokens of a sub-account or of the account were accepted and refused. Verifications of known
    * credentials: what is unknown is of no token. Written every 5 seconds, by verifiers with their leases; a
-   * process that is killed loses what it has not written. Deleted tokens still count.
+   * process that is killed loses what it has not written. Deleted tokens still count. `Accept: text/csv` or
+   * `format=csv`: all that the filters match, as CSV, without pages.
    */
   getUsage: { params: GetUsageParams; data: Usage }
   /**
