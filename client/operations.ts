@@ -44,6 +44,10 @@ export interface TokenDetails {
   readonly version: number
   /** Until when a credential that was rotated out still works */
   readonly formerCredentialUntil: string | null
+  /** When such a credential was last used, to the minute; null for never */
+  readonly formerCredentialLastUsedAt: string | null
+  /** The address that it was used from then */
+  readonly formerCredentialLastUsedFrom: string | null
   /** What verification would say now */
   readonly effectiveStatus: 'active' | 'inactive' | 'expired' | 'suspended'
   /** What keeps it from authenticating */
@@ -1090,8 +1094,37 @@ export interface Lease {
   readonly position: string
   /** How long it may decide, from the sending of the call */
   readonly termMs: number
+  /** Whether `usage` may be sent; older versions refuse it */
+  readonly takesUsage: boolean
   /** What was changed: everything, or `{tokenId}`, `{subAccountId}` or `{accountId}` each */
   readonly forget: 'all' | readonly Readonly<Record<string, string>>[]
+}
+
+export interface VerifierReport {
+  /** What is sent again under the same one is not added again */
+  readonly number: number
+  /** By token, how often it was decided so, by `accepted` or the reason; at most 2000 tokens */
+  readonly tokens: Readonly<Record<string, Readonly<Record<string, number>>>>
+  /** By token, the last use of its former credential: `formerUntil` of the entry says which */
+  readonly formerUses?:
+    | Readonly<
+        Record<
+          string,
+          {
+            readonly until: number
+            readonly agoMs: number
+            readonly address?: string | undefined
+          }
+        >
+      >
+    | undefined
+}
+
+export interface VerifierUsage {
+  /** Of the process: random */
+  readonly source: string
+  /** Those that are not answered */
+  readonly reports: readonly VerifierReport[]
 }
 
 export interface LeaseCall {
@@ -1109,6 +1142,7 @@ export interface LeaseCall {
   readonly end?: boolean | undefined
   /** By token, how many milliseconds ago it was used last; at most 1000 */
   readonly uses?: Readonly<Record<string, number>> | undefined
+  readonly usage?: VerifierUsage | undefined
   /** How often it has decided so since its last call that was answered, by `accepted` or the reason */
   readonly verdicts?: Readonly<Record<string, number>> | undefined
 }
@@ -1131,6 +1165,8 @@ export interface RememberedVerdict {
     readonly scopes?: readonly string[] | undefined
     readonly addresses?: readonly string[] | undefined
   } | null)[]
+  /** Of a former credential, for reports of its use */
+  readonly formerUntil?: number | undefined
 }
 
 export interface VerifierVerdict {
@@ -1350,13 +1386,14 @@ export interface Operations {
   /**
    * How often a token was accepted and refused. Verifications of known credentials: what is unknown is of no
    * token. Written every 5 seconds, by verifiers with their leases; a process that is killed loses what it has
-   * not written.
+   * not written. `Accept: text/csv` or `format=csv`: all that the filters match, as CSV, without pages.
    */
   getTokenUsage: { params: GetTokenUsageParams; data: Usage }
   /**
    * How often the tokens of a sub-account or of the account were accepted and refused. Verifications of known
    * credentials: what is unknown is of no token. Written every 5 seconds, by verifiers with their leases; a
-   * process that is killed loses what it has not written. Deleted tokens still count.
+   * process that is killed loses what it has not written. Deleted tokens still count. `Accept: text/csv` or
+   * `format=csv`: all that the filters match, as CSV, without pages.
    */
   getUsage: { params: GetUsageParams; data: Usage }
   /**

@@ -20,6 +20,8 @@ export interface LeaseAnswer {
   readonly position: string
   readonly termMs: number
   readonly forget: 'all' | readonly Change[]
+  /** False or absent of older versions, which would refuse it. */
+  readonly takesUsage?: boolean
 }
 
 export interface LeaseCall {
@@ -30,6 +32,21 @@ export interface LeaseCall {
   readonly uses?: Readonly<Record<string, number>>
   /** How many verdicts came from memory, by reason. */
   readonly verdicts?: Readonly<Record<string, number>>
+  readonly usage?: readonly UsageReport[]
+}
+
+/** The service adds what is sent again under the same number only once. */
+export interface UsageReport {
+  readonly number: number
+  /** How many verdicts of each token came from memory, by reason. */
+  readonly tokens: Readonly<Record<string, Readonly<Record<string, number>>>>
+  readonly formerUses: Readonly<Record<string, { until: number; agoMs: number; address?: string }>>
+}
+
+interface FormerUse {
+  readonly until: number
+  readonly at: number
+  readonly address: string | undefined
 }
 
 interface Lease extends Pick<LeaseAnswer, 'position' | 'termMs'> {
@@ -64,11 +81,19 @@ export interface Memory {
   /** Not reported yet: the monotonic time of the last use, by token. */
   readonly uses: Map<string, number>
   readonly verdicts: Map<string, number>
+  readonly usage: Map<string, Record<string, number>>
+  readonly formerUses: Map<string, FormerUse>
+  takesUsage: boolean
+  reports: number
+  /** Sent and not answered, and when for the first time: each may have been added, and must be sent again as it is. */
+  unanswered: { readonly report: UsageReport; readonly sentAt: number }[]
 }
 
 export function newMemory(maxEntries: number): Memory {
   const maps = { entries: new Map(), hashes: new Map(), questions: new Set<Question>(), uses: new Map() }
-  return { maxEntries, lease: undefined, isEvicted: false, ...maps, verdicts: new Map() }
+  const unreported = { verdicts: new Map(), usage: new Map(), formerUses: new Map() }
+  const reporting = { takesUsage: false, reports: 0, unanswered: [] }
+  return { maxEntries, lease: undefined, isEvicted: false, ...maps, ...unreported, ...reporting }
 }
 
 /** A tenth of the term, for clocks that run at different speeds and for the time that a verdict takes to be used. */
@@ -101,14 +126,45 @@ export function leaseCall(memory: Memory, now: Times): LeaseCall {
       uses: Object.fromEntries(reported.map(([tokenId, at]) => [tokenId, Math.round(now.monotonic - at)])),
     }),
     ...(verdicts.size > 0 && { verdicts: Object.fromEntries(verdicts) }),
+    ...(memory.takesUsage && usageCall(memory, now)),
   }
   for (const [tokenId] of reported) uses.delete(tokenId)
   verdicts.clear()
   return call
 }
 
+/** The others are reported by the next call. */
+const MAX_REPORTED = 2_000
+/** In a call: one that was not answered, and another one. */
+const MAX_REPORTS = 2
+/** Longer than this the service need not remember what it has added: better lost than added twice. */
+const REPEATED_MS = 1_200_000
+
+function usageCall(memory: Memory, now: Times): { readonly usage?: readonly UsageReport[] } {
+  memory.unanswered = memory.unanswered.filter(({ sentAt }) => now.monotonic - sentAt <= REPEATED_MS)
+  if (memory.unanswered.length < MAX_REPORTS && memory.usage.size > 0) {
+    const tokens = take(memory.usage)
+    const former = take(memory.formerUses).map(([tokenId, { until, at, address }]) => {
+      const use = { until, agoMs: Math.round(now.monotonic - at), ...(address !== undefined && { address }) }
+      return [tokenId, use] as const
+    })
+    const named = { tokens: Object.fromEntries(tokens), formerUses: Object.fromEntries(former) }
+    memory.unanswered.push({ report: { number: ++memory.reports, ...named }, sentAt: now.monotonic })
+  }
+  return memory.unanswered.length === 0 ? {} : { usage: memory.unanswered.map(({ report }) => report) }
+}
+
+function take<Value>(waiting: Map<string, Value>): [string, Value][] {
+  const some = [...waiting.entries().take(MAX_REPORTED)]
+  for (const [tokenId] of some) waiting.delete(tokenId)
+  return some
+}
+
 /** Forgets first: the next call says that everything up to the new position is forgotten. */
-export function leaseAnswered(memory: Memory, sentAt: Times, { lease, position, termMs, forget }: LeaseAnswer): void {
+export function leaseAnswered(memory: Memory, sentAt: Times, answer: LeaseAnswer): void {
+  const { lease, position, termMs, forget, takesUsage = false } = answer
+  if (memory.takesUsage) memory.unanswered = []
+  memory.takesUsage = takesUsage
   if (forget === 'all' || memory.lease?.id !== lease) forgetAll(memory)
   else forgetSome(memory, forget)
   memory.lease = { id: lease, position, termMs, sentAt }
@@ -192,6 +248,17 @@ function drop({ entries, hashes }: Memory, hash: string): void {
 /** A verdict from memory. Reports of use wait in memory only, so they have a bound. */
 export function countVerdict({ verdicts }: Memory, reason: string, count = 1): void {
   verdicts.set(reason, (verdicts.get(reason) ?? 0) + count)
+}
+
+/** Of a token, for its usage. */
+export function countUsage({ usage, maxEntries }: Memory, tokenId: string, reason: string): void {
+  const counts = usage.get(tokenId)
+  if (counts !== undefined) counts[reason] = (counts[reason] ?? 0) + 1
+  else if (usage.size < maxEntries) usage.set(tokenId, { [reason]: 1 })
+}
+
+export function markFormerUse({ formerUses, maxEntries }: Memory, tokenId: string, use: FormerUse): void {
+  if (formerUses.size < maxEntries || formerUses.has(tokenId)) formerUses.set(tokenId, use)
 }
 
 export function markUse({ uses, maxEntries }: Memory, tokenId: string, now: Times): void {

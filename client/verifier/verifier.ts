@@ -13,14 +13,17 @@ import { send } from '../send.ts'
 import {
   answered,
   asked,
+  countUsage,
   countVerdict,
   endLease,
   hasEnded,
   holdsLease,
   type LeaseAnswer,
+  type LeaseCall,
   leaseAnswered,
   leaseCall,
   leaseFailed,
+  markFormerUse,
   markUse,
   newMemory,
   type Times,
@@ -105,6 +108,8 @@ export class LeasedVerifier implements Verifier {
   readonly #memory
   /** So that what is remembered cannot be compared with credentials, or with the memory of another process. */
   readonly #salt = randomBytes(32).toString('latin1')
+  /** Tells the reports of this process from those of others. */
+  readonly #source = randomBytes(12).toString('hex')
   readonly #closing = new AbortController()
   /** Of credentials whose first question is on its way. */
   readonly #first = new Map<string, Promise<unknown>>()
@@ -144,8 +149,8 @@ export class LeasedVerifier implements Verifier {
     endLease(this.#memory)
     if (lease === undefined) return
     const { id, position } = lease
-    const { uses, verdicts } = leaseCall(this.#memory, this.#clock())
-    const end = { lease: id, position, end: true, uses, verdicts }
+    const { uses, verdicts, ...call } = leaseCall(this.#memory, this.#clock())
+    const end = { lease: id, position, end: true, uses, verdicts, ...this.#usageOf(call) }
     // Where this fails, a change waits until the lease has run out.
     await this.#post('lease', end, { timeoutMs: TIMEOUT_MS, retries: 0 }).catch(() => undefined)
   }
@@ -207,8 +212,15 @@ export class LeasedVerifier implements Verifier {
     const now = this.#clock()
     if (hasEnded(remembered, now) || !holdsLease(memory, now)) return undefined
     this.#countFromMemory++
-    countVerdict(memory, verdict.accepted ? 'accepted' : verdict.reason)
-    if (verdict.accepted) markUse(memory, verdict.tokenId, now)
+    const { tokenId, formerUntil } = remembered.entry
+    const reason = verdict.accepted ? 'accepted' : verdict.reason
+    countVerdict(memory, reason)
+    countUsage(memory, tokenId, reason)
+    if (verdict.accepted) {
+      markUse(memory, tokenId, now)
+      const use = formerUntil !== undefined && { until: formerUntil, at: now.monotonic, address: access.address }
+      if (use) markFormerUse(memory, tokenId, use)
+    }
     return { ...verdict, source: 'memory' }
   }
 
@@ -252,6 +264,10 @@ export class LeasedVerifier implements Verifier {
     }
   }
 
+  #usageOf({ usage }: LeaseCall) {
+    return usage && { usage: { source: this.#source, reports: usage } }
+  }
+
   /** One call for the lease; the failure, if there is one. */
   async #renew(): Promise<LatchkeyError | undefined> {
     const sentAt = this.#clock()
@@ -261,7 +277,8 @@ export class LeasedVerifier implements Verifier {
     // The service answers after at most half a term, so that there is time to try again.
     const limits = { timeoutMs: (this.#memory.lease?.termMs ?? leaseSeconds * 1_000) * (2 / 3), retries: 0 }
     try {
-      const answer = (await this.#post('lease', { ...call, ...begin }, limits)) as LeaseAnswer
+      const sent = { ...call, ...begin, ...this.#usageOf(call) }
+      const answer = (await this.#post('lease', sent, limits)) as LeaseAnswer
       const isNothingNew = call.lease !== undefined && answer.forget.length === 0
       leaseAnswered(this.#memory, sentAt, answer)
       if (isNothingNew && this.#clock().monotonic - sentAt.monotonic < PAUSE_MS) await this.#pause(PAUSE_MS)

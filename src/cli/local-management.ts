@@ -25,6 +25,7 @@ import {
   readSubAccountPatch,
   readTokenPatch,
 } from '../tokens/model/update.ts'
+import { readUsageRange } from '../tokens/model/usage.ts'
 import { readNewWebhook, readWebhookPatch } from '../tokens/model/webhook.ts'
 import type { CreatedToken } from '../tokens/operator.ts'
 import { readHistoryQuery } from '../tokens/record/history.ts'
@@ -36,6 +37,7 @@ import { keyToWire } from '../wire/key.ts'
 import { leakToWire } from '../wire/leak.ts'
 import { subAccountToWire } from '../wire/sub-account.ts'
 import { tokenToWire } from '../wire/token.ts'
+import { usageToWire } from '../wire/usage.ts'
 import { explanationToWire, verdictToWire } from '../wire/verdict.ts'
 import { verifierToWire } from '../wire/verifier.ts'
 import { deliveryToWire, outcomeToWire, webhookToWire } from '../wire/webhook.ts'
@@ -131,6 +133,11 @@ export class LocalManagement implements Management {
   async explainToken(id: string, access: Access) {
     const asked = readAccess({ ...access })
     return explanationToWire(await this.#registry.explainToken(await this.#forOwnerOf(id), id, asked))
+  }
+
+  async tokenUsage(id: string, query: RawQuery) {
+    const range = readUsageRange(query, this.#operator.origin().at)
+    return usageToWire(range, await this.#registry.usage.ofToken(await this.#forOwnerOf(id), id, range))
   }
 
   accountOf(tokenId: string) {

@@ -26,6 +26,7 @@ import type {
   Token,
   TokenPage,
   TokenPatch,
+  Usage,
   Verdict,
   Verifier,
   VerifierPage,
@@ -61,6 +62,8 @@ export interface Management {
   rotateToken(id: string, overlapSeconds: number): Promise<Token>
   deleteToken(id: string): Promise<DeletedToken>
   explainToken(id: string, access: Access): Promise<Explanation>
+  /** How often it was accepted and refused. */
+  tokenUsage(id: string, query: RawQuery): Promise<Usage>
   /** The account that has the token. */
   accountOf(tokenId: string): Promise<string>
 

@@ -112,6 +112,10 @@ class RemoteManagement implements Management {
     return this.#client.explainToken({ id, scope: scope === undefined ? scope : [scope].flat(), address })
   }
 
+  tokenUsage(id: string, query: RawQuery) {
+    return this.#client.getTokenUsage({ ...query, id })
+  }
+
   /** A server shows no other account's. */
   accountOf() {
     return this.#accountId()

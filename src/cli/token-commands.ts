@@ -23,7 +23,7 @@ import {
   readPatchOptions,
   statusOption,
 } from './values.ts'
-import { detailedToken, historyRow, tokenFields, tokenRow } from './views.ts'
+import { detailedToken, historyRow, tokenFields, tokenRow, usageRows, usageTitle } from './views.ts'
 
 interface NewTokenOptions extends Expiry {
   readonly subAccount: string
@@ -130,6 +130,21 @@ export function addTokenCommands(program: Command, manage: Manage, streams: Stre
     )
   setStatus('disable', 'refuse a token from now on', 'inactive')
   setStatus('enable', 'accept a token again', 'active')
+  manage<{ per: string; from?: string; before?: string }>(
+    token
+      .command('usage')
+      .description('how often a token was accepted and refused')
+      .argument('<id>', 'the token')
+      .addOption(
+        new Option('--per <length>', 'hour or day, of UTC').choices(['hour', 'day']).default('day').argParser(String),
+      )
+      .option('--from <time>', 'from the hour or day of this time on; 24 hours or 30 days unless set')
+      .option('--before <time>', 'only hours or days before this time'),
+    async (management, range, output, id) => {
+      const usage = await management.tokenUsage(id, { ...range })
+      output.result(usage, { title: usageTitle(usage), rows: usageRows(usage, output.isTerminal) })
+    },
+  )
   manage<{ overlap: number }>(
     token
       .command('rotate')

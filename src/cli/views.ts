@@ -1,5 +1,5 @@
 // Documents as people see them, and what scripts get beyond the documents of the API.
-import type { HistoryEntry, SubAccount, Token } from '../../client/latchkey-client.ts'
+import type { HistoryEntry, SubAccount, Token, Usage } from '../../client/latchkey-client.ts'
 import type { Json } from '../tokens/model/fields.ts'
 import { toTime, toTimeOrNull } from '../tokens/model/times.ts'
 import type { Account } from '../tokens/model/token.ts'
@@ -47,6 +47,34 @@ export function historyRow({ at, by, action, subject, from, to }: HistoryEntry):
     value !== null && typeof value === 'object' ? JSON.stringify(value) : (value ?? '-')
   const change = Object.keys({ ...from, ...to }).map((name) => `${name}: ${shown(from[name])} → ${shown(to[name])}`)
   return { at, by, action, subject, change: change.join(', ') }
+}
+
+const refusedIn = ({ refused }: Usage['buckets'][number]): number =>
+  Object.values(refused).reduce((sum, count) => sum + count, 0)
+
+export function usageTitle({ buckets }: Usage): string {
+  const accepted = buckets.reduce((sum, bucket) => sum + bucket.accepted, 0)
+  const refused = buckets.reduce((sum, bucket) => sum + refusedIn(bucket), 0)
+  return `${accepted} accepted, ${refused} refused`
+}
+
+const BAR_CHARACTERS = 40
+
+/** A line for each hour or day; on a terminal with a bar, as long as its share of the largest. */
+export function usageRows({ per, buckets }: Usage, hasBars: boolean): readonly Row[] {
+  const largest = Math.max(1, ...buckets.map((bucket) => bucket.accepted + refusedIn(bucket)))
+  const lengthOf = (count: number) => Math.ceil((count / largest) * BAR_CHARACTERS)
+  return buckets.map((bucket) => {
+    const { from, accepted, refused } = bucket
+    const reasons = Object.entries(refused).filter(([, count]) => count > 0)
+    const bar = { graph: '█'.repeat(lengthOf(accepted)) + '░'.repeat(lengthOf(refusedIn(bucket))) }
+    return {
+      [per]: per === 'hour' ? from.slice(0, 13).replace('T', ' ') : from.slice(0, 10),
+      accepted,
+      refused: reasons.map(([reason, count]) => `${count} ${reason}`).join(', ') || 0,
+      ...(hasBars && bar),
+    }
+  })
 }
 
 /** A sub-account is shown by its name, counts of tokens as a list, all else as JSON, such as metadata of any shape. */

@@ -100,6 +100,7 @@ async function serve(
   const ping = throttled(() => store.ping(), 0)
   metrics.countTokens(store, now)
   metrics.countVerifiers(latchkey.verifiers)
+  metrics.watchUsage(registry.verification.usage)
   if (latchkey.poolUsage !== undefined) metrics.watchPools(latchkey.poolUsage)
   metrics.describeBuild({
     version: packageVersion(),

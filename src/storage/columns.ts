@@ -3,6 +3,7 @@
 import type { StoredBulk, StoredPart } from '../tokens/model/bulk.ts'
 import type { Verifier } from '../tokens/model/lease.ts'
 import type { StoredSession } from '../tokens/model/session.ts'
+import { type RecordOf, type StoredRow, storedFields, type Table, type Value } from '../tokens/model/table.ts'
 import {
   ACCOUNT_KEYS,
   ACCOUNTS,
@@ -12,14 +13,9 @@ import {
   HISTORY_HEADS,
   IDEMPOTENCY_KEYS,
   LIMITS,
-  type RecordOf,
   SESSIONS,
-  type StoredRow,
   SUB_ACCOUNTS,
-  storedFields,
-  type Table,
   TOKENS,
-  type Value,
   VERIFIERS,
   WEBHOOK_DELIVERIES,
   WEBHOOKS,

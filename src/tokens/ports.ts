@@ -13,7 +13,8 @@ import type { LimitStore } from './limiter.ts'
 import type { OverviewCounts, OverviewQuestion } from './model/overview.ts'
 import type { ListPart, PageRequest, PartRequest, Slice, TokenFilter, TokenQuery } from './model/page.ts'
 import type { StoredSession } from './model/session.ts'
-import type { LIMITS, RecordOf } from './model/tables.ts'
+import type { RecordOf } from './model/table.ts'
+import type { LIMITS } from './model/tables.ts'
 import type {
   Account,
   AccountKey,
@@ -116,6 +117,16 @@ export interface UseStore {
    * not written; the answer has those on record.
    */
   saveUses(marks: ReadonlyMap<string, Timestamp>): Promise<ReadonlyMap<string, Timestamp>>
+  /** To the minute, too. Those that are no longer there are ignored. */
+  saveFormerUses(uses: readonly FormerUse[]): Promise<void>
+}
+
+/** Of the former credential of a token that works until then. */
+export interface FormerUse {
+  readonly tokenId: string
+  readonly until: Timestamp
+  readonly at: Timestamp
+  readonly address: string | null
 }
 
 /** Of tokens, sub-accounts and accounts, whose counts are sums: see model/usage.ts. */

@@ -1,6 +1,6 @@
 // Tokens as callers see them: with the credential, or with what may be seen of it, and with details where asked for.
 import { Failure, failure } from './errors.ts'
-import { shownInDetails, type Token } from './model/token.ts'
+import { NO_ACTIVITY, shownInDetails, type Token } from './model/token.ts'
 import { NO_USES, recentQuestion, recentUses } from './model/usage.ts'
 import type { ActivityStore, Parts, TokenRow, UsageStore } from './ports.ts'
 import { maskOf, NOT_STORED } from './trust/credential.ts'
@@ -69,9 +69,8 @@ export class TokenViews {
     ])
     const uses = recentUses(counted, at)
     return rows.map(({ token, subAccount }, i) => {
-      const { lastUsedAt = null, formerCredentialUntil = null } = activity.get(token.id) ?? {}
       const usage = uses.get(token.id) ?? NO_USES
-      const stored = { ...shownInDetails(token), lastUsedAt, formerCredentialUntil, usage }
+      const stored = { ...shownInDetails(token), ...(activity.get(token.id) ?? NO_ACTIVITY), usage }
       return { ...(tokens[i] as Token), details: { ...stored, ...listedState(token, subAccount, at) } }
     })
   }

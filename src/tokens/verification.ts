@@ -1,11 +1,13 @@
 // What a presented credential may do: whether it authenticates, what its policy and its sub-account's allow, and what is left of
 // their rates and quotas.
 import { Limiter, type LimitStore, type LimitVerdict } from './limiter.ts'
+import type { Counts, ReportedUsage } from './model/lease-fields.ts'
 import type { LimitUse } from './model/limit.ts'
 import { type Caller, seesToken } from './model/permissions.ts'
 import type { VerifiedToken } from './model/token.ts'
-import { ACCEPTED, COUNTED } from './model/usage.ts'
+import { ACCEPTED, COUNTED, type TokenUsage } from './model/usage.ts'
 import type { Parts, UsageStore, UseStore, VerificationStore } from './ports.ts'
+import { FormerUses } from './record/former-uses.ts'
 import { UsageCounts } from './record/usage-counts.ts'
 import { LastUses } from './record/uses.ts'
 import type { Accepted, Candidate, Verdict } from './trust/verdict.ts'
@@ -43,12 +45,14 @@ export class Verification {
   readonly #limiter: Limiter
   readonly uses: LastUses
   readonly usage: UsageCounts
+  readonly #formerUses: FormerUses
 
   constructor(parts: Parts<VerificationPorts>) {
     this.#parts = parts
     this.#limiter = new Limiter(parts.store, () => ({ now: parts.now(), monotonic: performance.now() }))
     this.uses = new LastUses(parts.store)
     this.usage = new UsageCounts(parts.store, parts.now)
+    this.#formerUses = new FormerUses(parts.store)
   }
 
   /**
@@ -73,28 +77,51 @@ export class Verification {
   async #decide(verdict: Verdict, readAccess: () => Access): Promise<Decision> {
     if (!verdict.accepted) return this.#counted(verdict)
     const { token, policies } = verdict
-    const refused = judgePolicy(policies, readAccess())
+    const access = readAccess()
+    const refused = judgePolicy(policies, access)
     if (refused !== undefined) return this.#counted({ accepted: false, ...refused, token })
-    if (policies.limits.length === 0) return this.#counted(verdict)
+    if (policies.limits.length === 0) return this.#counted(verdict, access.address)
     const taken = await this.#limiter.take(policies.limits)
-    return this.#counted(taken.accepted ? { ...verdict, left: taken.left } : { ...taken, token })
+    return this.#counted(taken.accepted ? { ...verdict, left: taken.left } : { ...taken, token }, access.address)
   }
 
-  #counted(decision: Decision): Decision {
+  #counted(decision: Decision, address: string | null = null): Decision {
     const { token } = decision
     if (token === undefined) return decision
     const at = this.#parts.now()
-    if (decision.accepted) this.uses.note(token.id, at)
+    if (decision.accepted) {
+      this.uses.note(token.id, at)
+      if (decision.formerUntil !== null) this.#formerUses.note(token.id, decision.formerUntil, at, address)
+    }
     const verdict = decision.accepted ? ACCEPTED : POSITIONS.get(decision.reason)
     if (verdict !== undefined) this.usage.note(token, verdict, at)
     return decision
   }
 
-  /** Uses that a verifier has decided on by itself, by token, with how many milliseconds ago each was. */
-  async noteUses(caller: Caller, uses: Readonly<Record<string, number>>): Promise<void> {
+  /** When a verifier has decided by itself: by token, how many milliseconds ago it was last used. */
+  async noteUses(caller: Caller, uses: Counts): Promise<void> {
     const at = this.#parts.now()
     for (const [id, agoMs] of Object.entries(uses)) {
       if ((await this.#findSeen(caller, id)) !== undefined) this.uses.note(id, at - agoMs)
+    }
+  }
+
+  /** And how often it has accepted and refused each token. */
+  async noteUsage(caller: Caller, { source, reports }: ReportedUsage): Promise<void> {
+    const at = this.#parts.now()
+    for (const { number, tokens, formerUses = {} } of reports) {
+      const counted: TokenUsage[] = []
+      for (const [tokenId, verdicts] of Object.entries(tokens)) {
+        const token = await this.#findSeen(caller, tokenId)
+        if (token === undefined) continue
+        const { subAccountId, accountId } = token
+        counted.push({ tokenId, subAccountId, accountId, counts: COUNTED.map((verdict) => verdicts[verdict] ?? 0) })
+      }
+      for (const [id, { until, agoMs, address = null }] of Object.entries(formerUses)) {
+        if ((await this.#findSeen(caller, id)) !== undefined) this.#formerUses.note(id, until, at - agoMs, address)
+      }
+      // With the account, verifiers of others cannot use the same name.
+      if (counted.length > 0) this.usage.add({ source: `${caller.accountId} ${source}`, number, tokens: counted })
     }
   }
 
@@ -105,7 +132,7 @@ export class Verification {
 
   /** Last uses and counts, together. */
   async flush(): Promise<void> {
-    const outcomes = await Promise.allSettled([this.uses.flush(), this.usage.flush()])
+    const outcomes = await Promise.allSettled([this.uses.flush(), this.usage.flush(), this.#formerUses.flush()])
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
   }
 

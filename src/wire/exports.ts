@@ -3,9 +3,10 @@
 
 import { Failure } from '../tokens/errors.ts'
 import type { ReadPart } from '../tokens/exports.ts'
-import { type ListPart, type RawQuery, readSearch, readTokenQuery } from '../tokens/model/page.ts'
+import { type ListPart, type RawQuery, readOnce, readSearch, readTokenQuery } from '../tokens/model/page.ts'
 import type { Caller } from '../tokens/model/permissions.ts'
 import type { Timestamp } from '../tokens/model/token.ts'
+import { REFUSED, readUsageRange } from '../tokens/model/usage.ts'
 import { readHistoryQuery } from '../tokens/record/history.ts'
 import type { Registry } from '../tokens/registry.ts'
 import { type Columns, csvHeader, csvLines } from './csv.ts'
@@ -13,6 +14,7 @@ import { historyToWire, idsIn } from './history.ts'
 import { keyToWire } from './key.ts'
 import { subAccountToWire } from './sub-account.ts'
 import { tokenToWire } from './token.ts'
+import { usageToWire } from './usage.ts'
 
 const SUB_ACCOUNT: Columns = ['subAccount._id', 'subAccount.name', 'subAccount.email', 'subAccount.companyName']
 const TOKENS: Columns = [
@@ -30,6 +32,8 @@ const HISTORY: Columns = [
   ...['seq', 'at', 'by', 'byName', 'action', 'subject', 'subjectName', 'subAccount._id', 'subAccount.name'],
   ...['from', 'to', 'requestId', 'address'],
 ]
+
+const USAGE: Columns = ['from', 'accepted', ...REFUSED.map((reason) => `refused.${reason}`)]
 
 export interface CsvPart {
   readonly text: string
@@ -79,6 +83,18 @@ export const exportHistory: BeginExport = async (registry, { caller, query, para
     const names = await registry.findNames(caller, idsIn({ items }))
     return historyToWire({ items }, names, ({ seq }) => registry.feed.positionOf(caller, seq)).items
   })
+}
+
+/** Of the token of the path, of a sub-account or of the account: a few hundred buckets at most, which are one part. */
+export const exportUsage: BeginExport = async ({ usage }, { caller, query, params, now }) => {
+  const range = readUsageRange(withoutPages(query), now)
+  const read = async () => ({
+    rows: await (params.id === undefined
+      ? usage.ofAccount(caller, readOnce(query, 'subAccountId'), range)
+      : usage.ofToken(caller, params.id, range)),
+    next: undefined,
+  })
+  return exportOf(USAGE, read, (buckets) => usageToWire(range, buckets).buckets)
 }
 
 function exportOf<Row>(

@@ -23,14 +23,16 @@ export function subAccountOfToken({ id, name, email, companyName }: Token['subAc
 }
 
 function detailsToWire(details: TokenDetails, { version, credentialUnreadable }: Token) {
-  const { expiresAt, lastUsedAt, usage, formerCredentialUntil, effectiveStatus, blockedBy } = details
+  const { expiresAt, lastUsedAt, usage, effectiveStatus, blockedBy } = details
   const tags = shownJson(details.tags)
   return {
     expiresAt: toTimeOrNull(expiresAt),
     lastUsedAt: toTimeOrNull(lastUsedAt),
     usage: { day: usage.day, week: usage.week, month: usage.month },
     version,
-    formerCredentialUntil: toTimeOrNull(formerCredentialUntil),
+    formerCredentialUntil: toTimeOrNull(details.formerCredentialUntil),
+    formerCredentialLastUsedAt: toTimeOrNull(details.formerCredentialLastUsedAt),
+    formerCredentialLastUsedFrom: details.formerCredentialLastUsedFrom,
     effectiveStatus,
     blockedBy,
     credentialUnreadable,

@@ -32,6 +32,7 @@ const FAULTS = [
   'limits',
   'webhooks',
   'bulk',
+  'usage',
 ]
 /** Tests of random cases, which are repeated more often here than in `npm test`. */
 const MORE_RUNS = [

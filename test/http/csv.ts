@@ -176,6 +176,22 @@ export function describeCsv(engine: Engine): void {
       assert.deepEqual(new Set(found), new Set(['key.revoke']))
     })
 
+    test('the usage of a token and of the account is there, empty hours included', async () => {
+      const token = await estate.token()
+      await estate.ask({ path: '/api/v1/verify', headers: [bearer(token.credential)] })
+      await estate.running.registry.verification.uses.flush()
+      for (const path of [`${LIST}/${token.id}/usage?per=hour`, '/api/v1/apiClient/usage?per=day']) {
+        const [heard, listed] = [await csv(path), await estate.mineAsks({ path })]
+        const { buckets } = listed.json.data
+        assert.deepEqual(
+          columnOf(heard, 'accepted').map(Number),
+          buckets.map(({ accepted }: { accepted: number }) => accepted),
+        )
+        assert.equal(columnOf(heard, 'refused.quota').length, buckets.length)
+      }
+      assert.equal((await csv(`${LIST}/tok_missing/usage`)).status, 404)
+    })
+
     test('HEAD says what GET would send, and nothing is read on', async () => {
       const heard = await estate.mineAsks({ method: 'HEAD', path: `${LIST}?format=csv` })
       assert.deepEqual([heard.status, heard.text], [200, ''])

@@ -250,6 +250,8 @@ const tokenScenarios: readonly Scenario[] = [
         usage: { day: 0, week: 0, month: 0 },
         version: 1,
         formerCredentialUntil: null,
+        formerCredentialLastUsedAt: null,
+        formerCredentialLastUsedFrom: null,
         effectiveStatus: 'expired',
         blockedBy: 'expiry',
         credentialUnreadable: false,

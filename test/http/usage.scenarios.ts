@@ -210,6 +210,33 @@ export const usageScenarios: readonly Scenario[] = [
     body: ({ json }) => assert.deepEqual(json.data.details.usage, { day: 4, week: 4, month: 4 }),
   },
   {
+    name: 'details say when and from which address a former credential was last used, and not its successor',
+    ask: async (estate) => {
+      const { id, credential } = await aToken(estate, null, null)
+      const rotated = await estate.mineAsks({
+        method: 'POST',
+        path: `${TOKEN}/${id}/rotate`,
+        body: { overlapSeconds: 600 },
+      })
+      const details = async () => {
+        await estate.running.registry.verification.flush()
+        const read = (await estate.mineAsks({ path: `${TOKEN}/${id}?include=details` })).json.data.details
+        return [read.formerCredentialLastUsedAt, read.formerCredentialLastUsedFrom]
+      }
+      await estate.ask({ path: '/api/v1/verify', headers: [bearer(rotated.json.data.token)] })
+      assert.deepEqual(await details(), [null, null])
+      await estate.ask({ path: '/api/v1/verify', headers: [bearer(credential)] })
+      const [at, from] = await details()
+      assert.ok(Math.abs(Date.parse(at) - Date.now()) < 60_000)
+      assert.equal(from, '127.0.0.1')
+      // Without an overlap, every former credential ends.
+      await estate.mineAsks({ method: 'POST', path: `${TOKEN}/${id}/rotate`, body: {} })
+      assert.deepEqual(await details(), [null, null])
+      return mine(estate, `${TOKEN}/${id}`)
+    },
+    status: 200,
+  },
+  {
     name: 'a list with details has the uses of each token',
     ask: async (estate) => {
       const id = await used(estate, null, verify(1))

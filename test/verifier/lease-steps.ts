@@ -373,9 +373,10 @@ function copyOf(holder: Holder): Mutable {
     hashes: new Map(memory.hashes),
     questions: new Set(of ? [of as Question] : []),
   }
+  const unreported = { uses: new Map(), verdicts: new Map(), usage: new Map(), formerUses: new Map() }
   return {
     ...holder,
-    memory: { ...memory, ...maps, uses: new Map(), verdicts: new Map() },
+    memory: { ...memory, ...maps, ...unreported, unanswered: [] },
     question: question && of && { ...question, of: of as Question },
   }
 }

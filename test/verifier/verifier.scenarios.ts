@@ -216,6 +216,58 @@ export function describeVerifiers(engine: Engine): void {
       assert.notEqual(await usedAt(), null)
     })
 
+    test('report how often each token was accepted and refused, once each, though an answer is lost on the way', async () => {
+      const { verifier, network } = await start()
+      const { id, credential } = await estate.token({ policy: { scopes: ['a'] } as never })
+      await warm(verifier, credential)
+      const { fromMemory, fromService } = verifier.state
+      const held = network.hold('lease')
+      for (let n = 0; n < 10; n++) await said(verifier, credential, { scope: n < 3 ? 'b' : 'a' })
+      // A change makes the service answer: the report of the next call has arrived, and its answer does not.
+      await change(estate, id, { name: estate.freshName() })
+      await held.arrived
+      network.cut('lease')
+      held.release()
+      for (let n = 0; n < 5; n++) await said(verifier, credential, { scope: 'a' })
+      network.cut()
+      await end(verifier)
+      const sum = async () => {
+        await estate.running.registry.verification.flush()
+        const { json } = await estate.mineAsks({ path: `/api/v1/apiClient/token/${id}/usage` })
+        const buckets = json.data.buckets as readonly { accepted: number; refused: { scope: number } }[]
+        const add = (of: (bucket: (typeof buckets)[number]) => number) =>
+          buckets.reduce((all, each) => all + of(each), 0)
+        return [add(({ accepted }) => accepted), add(({ refused }) => refused.scope)]
+      }
+      const warmed = fromMemory + fromService
+      let found = await sum()
+      // What a verifier reports is looked up before it is counted.
+      for (; (found[0] ?? 0) < warmed + 12; await setImmediate()) found = await sum()
+      assert.deepEqual(found, [warmed + 12, 3])
+      assert.deepEqual(await sum(), found)
+    })
+
+    test('report the use of a former credential, and from where', async () => {
+      const { verifier } = await start()
+      const { id, credential } = await estate.token()
+      const rotate = { method: 'POST', path: `/api/v1/apiClient/token/${id}/rotate`, body: { overlapSeconds: 600 } }
+      await estate.mineAsks(rotate)
+      const path = `/api/v1/apiClient/token/${id}?include=details`
+      const former = async () => {
+        await estate.running.registry.verification.flush()
+        const { details } = (await estate.mineAsks({ path })).json.data
+        return [details.formerCredentialLastUsedAt, details.formerCredentialLastUsedFrom]
+      }
+      assert.deepEqual(await former(), [null, null])
+      await warm(verifier, credential)
+      await said(verifier, credential, { address: '203.0.113.9' })
+      await end(verifier)
+      let [at, from] = await former()
+      for (; at === null; await setImmediate()) [at, from] = await former()
+      assert.ok(Math.abs(Date.parse(at) - Date.now()) < 60_000)
+      assert.ok(from === null || from === '203.0.113.9', from)
+    })
+
     test('that are evicted go on by asking the service', async () => {
       const { verifier } = await start()
       const { credential } = await estate.token()

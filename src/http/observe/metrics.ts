@@ -214,6 +214,18 @@ export class Metrics {
     this.#ranOut.inc()
   }
 
+  watchUsage(usage: { readonly lost: number }): void {
+    new Counter({
+      name: 'latchkey_usage_lost_total',
+      help: 'Verifications that are missing in the counters of usage, because nothing could be written for too long',
+      registers: [this.#registry],
+      collect() {
+        this.reset()
+        this.inc(usage.lost)
+      },
+    })
+  }
+
   /** While they cannot be counted, the number is missing. */
   countVerifiers(verifiers: { count(): Promise<number> }): void {
     new Gauge({

@@ -32,6 +32,7 @@ export function apiDescription({ version, credentialHeader, signIn }: ServerPart
       { name: 'Sessions', description: 'Who is signed in to the console' },
       { name: 'Overview', description: 'The account at a glance, and who is asking' },
       { name: 'History', description: 'Who did what' },
+      { name: 'Usage', description: 'How often tokens were accepted and refused' },
       { name: 'Verification', description: 'For gateways and services' },
       { name: 'Verifiers', description: 'Processes that verify by what they remember, and hold a lease for it' },
       { name: 'Service', description: 'For operators' },

@@ -186,6 +186,8 @@ const TokenDetails = Type.Object(
     ),
     version: count('Counts the changes; also the ETag'),
     formerCredentialUntil: timeOrNull('Until when a credential that was rotated out still works'),
+    formerCredentialLastUsedAt: timeOrNull('When such a credential was last used, to the minute; null for never'),
+    formerCredentialLastUsedFrom: orNull(text('The address that it was used from then', '203.0.113.7')),
     effectiveStatus: oneOf(EFFECTIVE_STATUSES, 'What verification would say now'),
     blockedBy: Type.Unsafe<'token' | 'expiry' | 'sub-account' | null>({
       type: ['string', 'null'],

@@ -2,7 +2,7 @@
 import { Type } from 'typebox'
 import { reasonOf } from '../../tokens/errors.ts'
 import { LEASE_SECONDS, MOST_NEWS } from '../../tokens/model/lease.ts'
-import { MOST_USES, readLeaseCall, readQuestion } from '../../tokens/model/lease-fields.ts'
+import { MOST_REPORTED, MOST_REPORTS, MOST_USES, readLeaseCall, readQuestion } from '../../tokens/model/lease-fields.ts'
 import { BAD_PAGE, readPageRequest } from '../../tokens/model/page.ts'
 import { notAllowed } from '../../tokens/model/permissions.ts'
 import { MAX_NAME_CHARACTERS } from '../../tokens/model/token.ts'
@@ -24,6 +24,31 @@ const described = <Value>(schema: object) => Type.Unsafe<Value>(schema)
 
 const Counts = (description: string) =>
   Type.Optional(Type.Record(Type.String(), Type.Integer({ minimum: 0 }), { description }))
+
+const UsageReport = Type.Object(
+  {
+    number: Type.Integer({ minimum: 1, description: 'What is sent again under the same one is not added again' }),
+    tokens: Type.Record(Type.String(), Type.Record(Type.String(), Type.Integer({ minimum: 0 })), {
+      description: `By token, how often it was decided so, by \`accepted\` or the reason; at most ${MOST_REPORTED} tokens`,
+    }),
+    formerUses: Type.Optional(
+      Type.Record(
+        Type.String(),
+        Type.Object({ until: Type.Integer(), agoMs: Type.Integer(), address: Type.Optional(Type.String()) }),
+        { description: 'By token, the last use of its former credential: `formerUntil` of the entry says which' },
+      ),
+    ),
+  },
+  { title: 'VerifierReport' },
+)
+
+const Usage = Type.Object(
+  {
+    source: Type.String({ description: 'Of the process: random' }),
+    reports: Type.Array(UsageReport, { maxItems: MOST_REPORTS, description: 'Those that are not answered' }),
+  },
+  { title: 'VerifierUsage' },
+)
 
 const LeaseBody = Type.Object(
   {
@@ -47,6 +72,7 @@ const LeaseBody = Type.Object(
       }),
     ),
     uses: Counts(`By token, how many milliseconds ago it was used last; at most ${MOST_USES}`),
+    usage: Type.Optional(Usage),
     verdicts: Counts('How often it has decided so since its last call that was answered, by `accepted` or the reason'),
   },
   { title: 'LeaseCall' },
@@ -57,6 +83,7 @@ const Lease = Type.Object(
     lease: text('The lease', EXAMPLE_ID),
     position: text('To be sent with the next call', 'AhK3…'),
     termMs: Type.Integer({ description: 'How long it may decide, from the sending of the call', examples: [10_000] }),
+    takesUsage: Type.Boolean({ description: 'Whether `usage` may be sent; older versions refuse it' }),
     forget: described<'all' | readonly object[]>({
       anyOf: [
         { type: 'string', enum: ['all'] },
@@ -89,6 +116,7 @@ const EntrySchema = Type.Object(
       }),
       description: 'The one of the token, and the one of its sub-account; null restricts nothing',
     }),
+    formerUntil: Type.Optional(Type.Integer({ description: 'Of a former credential, for reports of its use' })),
   },
   {
     title: 'RememberedVerdict',
@@ -158,6 +186,8 @@ export function verifierRoutes({ verifiers, registry, metrics, log }: ServerPart
       'Answered at once where something was changed, otherwise after two fifths of the term at most. For verifiers only: ' +
       'docs/verifier.md has the rules that make it safe to remember a verdict.',
     body: LeaseBody,
+    // Twice 2,000 tokens with their counts, and 1,000 uses.
+    bodyLimitBytes: 512 * 1024,
     data: Lease,
     success: { message: 'The lease is held' },
     failures: {
@@ -166,15 +196,15 @@ export function verifierRoutes({ verifiers, registry, metrics, log }: ServerPart
       410: [reasonOf('lease-lost')],
     },
     async answer(_registry, { caller, body, origin }) {
-      const { lease, position, end = false, uses, verdicts, ...fields } = readLeaseCall(body)
+      const { lease, position, end = false, uses, usage, verdicts, ...fields } = readLeaseCall(body)
       if (verdicts !== undefined) metrics.countVerdicts(verdicts)
-      if (uses !== undefined) {
-        verification
-          .noteUses(caller, uses)
-          .catch((err: unknown) => log.warn({ err }, 'uses that a verifier has told were lost'))
+      const reported = [uses && verification.noteUses(caller, uses), usage && verification.noteUsage(caller, usage)]
+      Promise.all(reported).catch((err: unknown) => log.warn({ err }, 'uses that a verifier has reported were lost'))
+      const call = () => {
+        if (lease === undefined || position === undefined) return verifiers.begin(caller, fields, origin)
+        return end ? verifiers.end(caller, lease, position) : verifiers.renew(caller, lease, position)
       }
-      if (lease === undefined || position === undefined) return { data: await verifiers.begin(caller, fields, origin) }
-      return { data: await (end ? verifiers.end(caller, lease, position) : verifiers.renew(caller, lease, position)) }
+      return { data: { ...(await call()), takesUsage: true } }
     },
   }
   const ask: AccountRoute = {

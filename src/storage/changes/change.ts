@@ -4,7 +4,7 @@
 import { Failure } from '../../tokens/errors.ts'
 import type { Chosen } from '../../tokens/model/bulk.ts'
 import type { TokenQuery } from '../../tokens/model/page.ts'
-import type { StoredRow, Table, Value } from '../../tokens/model/tables.ts'
+import type { StoredRow, Table, Value } from '../../tokens/model/table.ts'
 import type { Account, SubAccount, TokenRecord } from '../../tokens/model/token.ts'
 import type { Plan } from '../../tokens/plan.ts'
 import type { HistoryEvent, Origin } from '../../tokens/record/history.ts'

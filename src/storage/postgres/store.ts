@@ -256,6 +256,7 @@ class PostgresStore implements Store {
   evictVerifier = this.#write(writes.evictVerifier)
   endLease = outsideRequests(this.#write(writes.endLease))
   saveUses = this.#write(writes.saveUses)
+  saveFormerUses = this.#write(writes.saveFormerUses)
   addUsage = this.#write(writes.addUsage)
   ageUsage = this.#write(writes.ageUsage)
   readonly #reserveUnits = this.#write(writes.reserveUnits)

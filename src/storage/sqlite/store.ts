@@ -207,6 +207,7 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   evictVerifier = this.#write('evictVerifier')
   endLease = this.#write('endLease')
   saveUses = this.#write('saveUses')
+  saveFormerUses = this.#write('saveFormerUses')
   addUsage = this.#write('addUsage')
   ageUsage = this.#write('ageUsage')
   reserveUnits = this.#write('reserveUnits')

@@ -4,7 +4,8 @@ import { isObject } from '../verify/is-object.ts'
 import { type FieldReader, type JsonObject, nameField, oneOf, readNew, readStoredJson } from './fields.ts'
 import { FILTERS, type RawQuery, readTokenQuery, scopedQuery, type TokenQuery } from './page.ts'
 import { type Authority, flagField } from './permissions.ts'
-import type { BULK_OPERATIONS, BULK_PARTS, RecordOf } from './tables.ts'
+import type { RecordOf } from './table.ts'
+import type { BULK_OPERATIONS, BULK_PARTS } from './tables.ts'
 import { countCharacters, type Timestamp, type TokenRecord } from './token.ts'
 
 export const BULK_ACTIONS = ['disable', 'enable', 'delete', 'expire'] as const

@@ -21,10 +21,33 @@ export interface LeaseCall {
   readonly uses?: Counts
   /** How often each verdict was decided. */
   readonly verdicts?: Counts
+  readonly usage?: ReportedUsage
+}
+
+export interface ReportedUsage {
+  readonly source: string
+  readonly reports: readonly VerifierReport[]
+}
+
+interface VerifierReport {
+  readonly number: number
+  /** By token, how often each verdict was decided. */
+  readonly tokens: Readonly<Record<string, Counts>>
+  readonly formerUses?: Readonly<Record<string, ReportedFormerUse>>
+}
+
+/** Of the former credential that works until then. */
+interface ReportedFormerUse {
+  readonly until: number
+  readonly agoMs: number
+  readonly address?: string
 }
 
 /** In a call. */
 export const MOST_USES = 1_000
+export const MOST_REPORTED = 2_000
+export const MOST_REPORTS = 2
+const MAX_SOURCE_CHARACTERS = 64
 const MAX_COUNT = 1_000_000_000_000
 
 const textField: FieldReader<string> = (value, field) =>
@@ -45,15 +68,40 @@ const flagField: FieldReader<boolean> = (value, field) =>
     ? { state: 'valid', value }
     : { state: 'unusable', message: `${field} must be true or false` }
 
+const isCount = (count: unknown) => Number.isInteger(count) && (count as number) >= 0 && (count as number) <= MAX_COUNT
+
 const countsField: FieldReader<Counts> = (value, field) => {
   const counts = isObject(value) ? Object.values(value) : []
-  const isCount = (count: unknown) =>
-    Number.isInteger(count) && (count as number) >= 0 && (count as number) <= MAX_COUNT
   if (!isObject(value) || !counts.every(isCount)) {
     return { state: 'unusable', message: `${field} must be a JSON object of whole numbers` }
   }
   if (counts.length > MOST_USES) return { state: 'broken', message: `${field} must have at most ${MOST_USES} members` }
   return { state: 'valid', value: value as Counts }
+}
+
+const isFormerUse = (use: unknown): boolean =>
+  isObject(use) &&
+  isCount((use as Partial<ReportedFormerUse>).until) &&
+  isCount((use as Partial<ReportedFormerUse>).agoMs) &&
+  ['string', 'undefined'].includes(typeof (use as Partial<ReportedFormerUse>).address)
+
+function isReport(value: unknown): boolean {
+  const { number, tokens, formerUses = {} } = (isObject(value) ? value : {}) as Partial<VerifierReport>
+  if (!isCount(number) || !isObject(tokens) || !isObject(formerUses)) return false
+  const counts = Object.values(tokens)
+  const areCounts = counts.every((each) => isObject(each) && Object.values(each).every(isCount))
+  const areUses = Object.values(formerUses).every(isFormerUse)
+  return areCounts && areUses && Math.max(counts.length, Object.keys(formerUses).length) <= MOST_REPORTED
+}
+
+const usageField: FieldReader<ReportedUsage> = (value, field) => {
+  const { source, reports } = (isObject(value) ? value : {}) as Partial<ReportedUsage>
+  const isNamed = typeof source === 'string' && source !== '' && source.length <= MAX_SOURCE_CHARACTERS
+  if (!isNamed || !Array.isArray(reports) || reports.length > MOST_REPORTS || !reports.every(isReport)) {
+    const most = `at most ${MOST_REPORTS} reports of at most ${MOST_REPORTED} tokens each`
+    return { state: 'unusable', message: `${field} must have a source and ${most}, as described` }
+  }
+  return { state: 'valid', value: value as ReportedUsage }
 }
 
 export function readLeaseCall(body: unknown): LeaseCall {
@@ -68,6 +116,7 @@ export function readLeaseCall(body: unknown): LeaseCall {
       end: flagField,
       uses: countsField,
       verdicts: countsField,
+      usage: usageField,
     },
     [],
   )

@@ -1,5 +1,6 @@
 // How long a person stays signed in to the console. Pure.
-import type { RecordOf, SESSIONS, Timestamp } from './tables.ts'
+import type { RecordOf } from './table.ts'
+import type { SESSIONS, Timestamp } from './tables.ts'
 
 export type StoredSession = RecordOf<typeof SESSIONS>
 

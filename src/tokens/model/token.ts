@@ -1,16 +1,8 @@
 // The nouns of the service, and what a name may be. Knows nothing of databases, nor of wire formats.
 import { randomBytes } from 'node:crypto'
 import type { EffectiveState } from '../verify/verdict.ts'
-import type {
-  ACCOUNT_KEYS,
-  ACCOUNTS,
-  RETIRED_CREDENTIALS,
-  RecordOf,
-  Status,
-  SUB_ACCOUNTS,
-  Timestamp,
-  TOKENS,
-} from './tables.ts'
+import type { RecordOf } from './table.ts'
+import type { ACCOUNT_KEYS, ACCOUNTS, RETIRED_CREDENTIALS, Status, SUB_ACCOUNTS, Timestamp, TOKENS } from './tables.ts'
 
 export { STATUSES, type Status, type Timestamp } from './tables.ts'
 
@@ -51,6 +43,16 @@ export interface TokenActivity {
   readonly lastUsedAt: Timestamp | null
   /** Until when a credential that was rotated out still works. */
   readonly formerCredentialUntil: Timestamp | null
+  /** Of such a credential, to the minute, and the address it was used from then. */
+  readonly formerCredentialLastUsedAt: Timestamp | null
+  readonly formerCredentialLastUsedFrom: string | null
+}
+
+export const NO_ACTIVITY: TokenActivity = {
+  lastUsedAt: null,
+  formerCredentialUntil: null,
+  formerCredentialLastUsedAt: null,
+  formerCredentialLastUsedFrom: null,
 }
 
 /** How often a token was accepted in the last 24 hours, 7 days and 30 days, with the hour or the day that has begun. */

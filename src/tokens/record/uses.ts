@@ -21,11 +21,11 @@ function isSoonAfter(usedAt: Timestamp, at: Timestamp): boolean {
 }
 
 export class LastUses {
-  readonly #store: UseStore
+  readonly #store: Pick<UseStore, 'saveUses'>
   readonly #latest = new Recent<string, Timestamp>(MAX_LATEST)
   readonly #unwritten = new Map<string, Timestamp>()
 
-  constructor(store: UseStore) {
+  constructor(store: Pick<UseStore, 'saveUses'>) {
     this.#store = store
   }
 

@@ -1,6 +1,6 @@
 // The stamp of a row ties the fields that decide who gets in together: a row edited in the database no longer matches its
 // stamp and authenticates nobody. `tables.ts` says which fields these are.
-import type { RecordOf, Table, Value } from '../model/tables.ts'
+import type { RecordOf, Table, Value } from '../model/table.ts'
 import type { Stamps } from './vault.ts'
 
 export const TAMPERED_KINDS = [

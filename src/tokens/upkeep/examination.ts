@@ -1,15 +1,13 @@
 // Reads every stamped row and lists those that were changed outside Latchkey, and the stored totals that are wrong.
 import { readStoredJson } from '../model/fields.ts'
+import type { StoredRow, Table, Value } from '../model/table.ts'
 import {
   BULK_OPERATIONS,
   BULK_PARTS,
   RETIRED_CREDENTIALS,
   STORED,
-  type StoredRow,
   SUB_ACCOUNTS,
-  type Table,
   TOKENS,
-  type Value,
   WEBHOOKS,
 } from '../model/tables.ts'
 import type { Status, TokenRecord } from '../model/token.ts'

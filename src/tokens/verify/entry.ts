@@ -23,6 +23,8 @@ export interface Entry {
   readonly endsInMs: number | null
   /** The token's and its sub-account's; null restricts nothing. */
   readonly policies: readonly [SentPolicy | null, SentPolicy | null]
+  /** Of a former credential: which one, for reports of its use. */
+  readonly formerUntil?: number
 }
 
 /** Over a longer time, clocks of two machines may drift apart by more than a moment: what has an end is asked about again. */
@@ -42,7 +44,17 @@ export function entryOf(verdict: VerdictOf<Remembered>, now: number): Entry | un
   const { id: tokenId, subAccountId, accountId, version } = token
   const endsInMs = endsAt === null ? null : Math.min(endsAt - now, MAX_ENDING_MS)
   const { token: ofToken, subAccount } = verdict.accepted ? verdict.policies : {}
-  return { tokenId, subAccountId, accountId, version, refused, endsInMs, policies: [sent(ofToken), sent(subAccount)] }
+  const former = verdict.accepted && verdict.formerUntil !== null && { formerUntil: verdict.formerUntil }
+  return {
+    tokenId,
+    subAccountId,
+    accountId,
+    version,
+    refused,
+    endsInMs,
+    policies: [sent(ofToken), sent(subAccount)],
+    ...former,
+  }
 }
 
 function sent(policy: ReadyPolicy | undefined): SentPolicy | null {
@@ -60,7 +72,7 @@ export interface ReadyEntry extends Omit<Entry, 'policies'> {
 
 /** Throws for what is not an entry, such as that of a later version of the service: it must not be decided by. */
 export function readyEntry(entry: Entry): ReadyEntry {
-  const { tokenId, subAccountId, accountId, version, refused, endsInMs, policies } = entry
+  const { tokenId, subAccountId, accountId, version, refused, endsInMs, policies, formerUntil } = entry
   const [ofToken, ofSubAccount, ...more] = policies
   const isKnown = refused === null || REFUSALS.includes(refused)
   const isEnding = endsInMs === null || Number.isFinite(endsInMs)
@@ -72,7 +84,8 @@ export function readyEntry(entry: Entry): ReadyEntry {
     subAccount: ofSubAccount ? readyPolicy(ofSubAccount, 'sub-account') : undefined,
   }
   const scopes = effectiveScopes(both) ?? null
-  return { tokenId, subAccountId, accountId, version, refused, endsInMs, policies: both, scopes }
+  const former = formerUntil !== undefined && { formerUntil }
+  return { tokenId, subAccountId, accountId, version, refused, endsInMs, policies: both, scopes, ...former }
 }
 
 /** What the service would say now, as long as nothing was changed and the entry has not ended. */

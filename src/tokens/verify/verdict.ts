@@ -41,6 +41,8 @@ export interface AcceptedOf<Of extends Known> {
   readonly policies: Of['policies']
   /** When the credential stops working, if nothing is changed; null for never. */
   readonly endsAt: number | null
+  /** For a former credential: until when it works. */
+  readonly formerUntil: number | null
 }
 
 interface RefusedOf<Of extends Known> {
@@ -69,7 +71,7 @@ export function judge<Of extends Known>(known: Of | undefined, now: number): Ver
   if (status === 'expired') return { ...refused, reason: status, by: blockedBy === 'sub-account' ? blockedBy : null }
   const endsAt = earliest(token.expiresAt, lifetimeEndsAt, retiresAt)
   if (status === 'suspended') return { ...refused, reason: status, endsAt }
-  return { accepted: true, token, policies, endsAt }
+  return { accepted: true, token, policies, endsAt, formerUntil: retiresAt }
 }
 
 /** Status, expiry and suspension together: what holds for the token now, and which of them decides. */

@@ -194,10 +194,14 @@ export async function findActivity(
   at: Timestamp,
 ): Promise<ReadonlyMap<string, TokenActivity>> {
   const found = await db.all<TokenActivity & { id: string }>(
-    `SELECT id, max(used) AS "lastUsedAt", max(former) AS "formerCredentialUntil" FROM (
-       SELECT token_id AS id, at AS used, NULL::bigint AS former FROM last_used WHERE token_id = ANY($1::text[])
+    `SELECT id, max(used) AS "lastUsedAt", max(former) AS "formerCredentialUntil", max(former_used) AS "formerCredentialLastUsedAt",
+       (array_agg(former_from ORDER BY former_used DESC NULLS LAST))[1] AS "formerCredentialLastUsedFrom"
+     FROM (
+       SELECT token_id AS id, at AS used, NULL::bigint AS former, NULL::bigint AS former_used, NULL AS former_from
+       FROM last_used WHERE token_id = ANY($1::text[])
        UNION ALL
-       SELECT token_id, NULL, retires_at FROM retired_credentials WHERE token_id = ANY($1::text[]) AND retires_at > $2
+       SELECT token_id, NULL, retires_at, last_used_at, last_used_from
+       FROM retired_credentials WHERE token_id = ANY($1::text[]) AND retires_at > $2
      ) AS known GROUP BY id`,
     ...[tokenIds, at],
   )

@@ -7,7 +7,7 @@ import type { MasterKeyChange, Resealed } from '../../../tokens/operator-ports.t
 import { PRECISION_MS } from '../../../tokens/record/uses.ts'
 import type { Transaction } from './history.ts'
 
-export { addUsage, ageUsage } from './usage-writes.ts'
+export { addUsage, ageUsage, saveFormerUses } from './usage-writes.ts'
 export { endLease, evictVerifier, insertVerifier, renewVerifiers } from './verifiers.ts'
 export * from './webhook-writes.ts'
 

@@ -2,7 +2,8 @@
 // below are called within `read`, or in the callback in which `shareSnapshot` resolves.
 import { hash } from 'node:crypto'
 import type { Slice, TokenQuery } from '../../../tokens/model/page.ts'
-import { SUB_ACCOUNTS, type Table, TOKENS } from '../../../tokens/model/tables.ts'
+import type { Table } from '../../../tokens/model/table.ts'
+import { SUB_ACCOUNTS, TOKENS } from '../../../tokens/model/tables.ts'
 import type { ListedToken, StoredKey, SubAccount } from '../../../tokens/model/token.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
 import { bytesOf } from '../../../tokens/recent.ts'

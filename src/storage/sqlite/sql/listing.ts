@@ -98,8 +98,9 @@ export function matchTokens(db: Connection, accountId: string, query: TokenQuery
   return db.tuples<Chosen>(`SELECT t.id, t.version ${found.matches} ORDER BY +t.id`, ...found.values.list.map(toInput))
 }
 
-/** For what no index holds in its order: finds all matches by the most selective index, then sorts them. */
+/** For what no index holds in its order: finds all matches by the most selective index and sorts them, unless they are very many. */
 function filterAndSort(db: Connection, accountId: string, query: TokenQuery): ChosenPage {
+  if (matchesMuch(db, accountId, query)) return scanNames(db, accountId, query)
   const found = matchesOf(db, accountId, query)
   if (found === undefined) return { ids: [], total: 0 }
   const { values, isIndexed, matches } = found
@@ -127,6 +128,51 @@ function filterAndSort(db: Connection, accountId: string, query: TokenQuery): Ch
 /** Of a few that are given: the index would be read for all that have the name. */
 function compared(values: Values, { search = '' }: TokenQuery): string[] {
   return [SQLITE.contains('t.folded_name', values.add(foldCase(search)))]
+}
+
+/** A row that is found by itself, such as a match of the search index, costs as much as this many entries of an index in their order. */
+const ENTRIES_PER_ROW = 15
+
+/** Whether a pass over the names of the account costs less than the matches of the search index, whatever the other filters are. */
+function matchesMuch(db: Connection, accountId: string, { narrowing, search = '' }: TokenQuery): boolean {
+  const sought = seek(search)
+  if (sought === undefined || narrowing !== undefined) return false
+  const values = new Values(SQLITE.sign)
+  const [byGrams] = searched(db, values, accountId, { ...sought, contains: undefined })
+  const enough = Math.max(FEW_MATCHES, Math.ceil(countScope(db, accountId, undefined) / ENTRIES_PER_ROW))
+  const found = db.tuple<[number]>(
+    `SELECT count(*) FROM (SELECT 1 FROM token_grams WHERE ${byGrams} LIMIT ${values.add(enough)})`,
+    ...[...values.list.slice(0, -1).map(toInput), enough],
+  )
+  return found?.[0] === enough
+}
+
+/**
+ * Reads the index that has the names of the account in the order of the list, or the rows of a sub-account that has few of them: first
+ * for the total, then as far as the page.
+ */
+function scanNames(db: Connection, accountId: string, { search = '', status, subAccountId, page, limit }: TokenQuery) {
+  const values = new Values(SQLITE.sign)
+  const ofAccount = countScope(db, accountId, undefined)
+  const isFew = subAccountId !== undefined && countScope(db, subAccountId, undefined) < ofAccount / ENTRIES_PER_ROW
+  const [account, owner] = isFew ? ['+t.account_id', 't.sub_account_id'] : ['t.account_id', '+t.sub_account_id']
+  const conditions = values.conditions([
+    [accountId, (parameter) => `${account} = ${parameter}`],
+    [foldCase(search), (parameter) => `instr(t.folded_name, ${parameter})`],
+    [status, (parameter) => `+t.status = ${parameter}`],
+    [subAccountId, (parameter) => `${owner} = ${parameter}`],
+  ])
+  const matches = `FROM tokens t INDEXED BY ${isFew ? 'tokens_by_sub_account' : 'tokens_by_account'}
+    WHERE ${[...conditions, SQLITE.inTime('t.no')].join(' AND ')}`
+  const wanted = values.list.map(toInput)
+  const total = db.tuple<[number]>(`SELECT count(*) ${matches}`, ...wanted)?.[0] ?? 0
+  const skip = (page - 1) * limit
+  if (skip >= total) return { ids: [], total }
+  const found = db.tuples<[id: string]>(
+    `SELECT t.id ${matches} ORDER BY t.id DESC LIMIT ${values.add(limit)} OFFSET ${values.add(skip)}`,
+    ...[...wanted, limit, skip],
+  )
+  return { ids: found.map(([id]) => id), total }
 }
 
 /** By parts of the name. */

@@ -173,15 +173,23 @@ export function findCandidateRows(db: Connection, tokenId: string): FoundRows | 
   return found && { ...CANDIDATE.read(found), retired: undefined }
 }
 
+/** The one used last comes first. */
+const FORMER_OF = `SELECT retires_at, last_used_at, last_used_from FROM retired_credentials WHERE token_id = ? AND retires_at > ?
+  ORDER BY last_used_at DESC NULLS LAST`
+
 export function findActivity(db: Connection, tokenIds: readonly string[], at: number): Map<string, TokenActivity> {
   const found = new Map<string, TokenActivity>()
   for (const id of tokenIds) {
-    const [lastUsedAt, formerCredentialUntil] = db.tuple<[number | null, number | null]>(
-      `SELECT (SELECT at FROM last_used WHERE token_id = ?1),
-         (SELECT max(retires_at) FROM retired_credentials WHERE token_id = ?1 AND retires_at > ?2)`,
-      ...[id, at],
-    ) ?? [null, null]
-    if (lastUsedAt !== null || formerCredentialUntil !== null) found.set(id, { lastUsedAt, formerCredentialUntil })
+    const [lastUsedAt = null] = db.tuple<[number]>('SELECT at FROM last_used WHERE token_id = ?', id) ?? []
+    const former = db.tuples<[number, number | null, string | null]>(FORMER_OF, id, at)
+    if (lastUsedAt === null && former.length === 0) continue
+    const [lastUsed] = former
+    found.set(id, {
+      lastUsedAt,
+      formerCredentialUntil: former.length === 0 ? null : Math.max(...former.map(([retiresAt]) => retiresAt)),
+      formerCredentialLastUsedAt: lastUsed?.[1] ?? null,
+      formerCredentialLastUsedFrom: lastUsed?.[2] ?? null,
+    })
   }
   return found
 }

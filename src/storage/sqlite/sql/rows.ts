@@ -1,6 +1,7 @@
 // The rows that changes start from, and the rows that they write, with what this engine keeps beside them: search index, counts.
 import { Failure } from '../../../tokens/errors.ts'
-import { type StoredRow, type Table, TOKENS } from '../../../tokens/model/tables.ts'
+import type { StoredRow, Table } from '../../../tokens/model/table.ts'
+import { TOKENS } from '../../../tokens/model/tables.ts'
 import { foldCase, type TokenRecord } from '../../../tokens/model/token.ts'
 import type { Stamped } from '../../../tokens/trust/stamp.ts'
 import type { Find, Owner, Write } from '../../changes/change.ts'

@@ -8,6 +8,8 @@ import {
   monthOf,
   type UsageReport,
 } from '../../../tokens/model/usage.ts'
+import type { FormerUse } from '../../../tokens/ports.ts'
+import { PRECISION_MS } from '../../../tokens/record/uses.ts'
 import { SUM_OF_HOURS } from '../../usage-queries.ts'
 import type { Connection } from '../sqlite-connection.ts'
 import type { Transaction } from '../transaction.ts'
@@ -30,6 +32,16 @@ const KEEP_BUSIEST = `INSERT INTO usage_busiest VALUES (?, ?, ?) ON CONFLICT DO 
 function isNew(db: Connection, { source, number }: UsageReport, at: number): boolean {
   const take = 'INSERT INTO usage_reports (source, number, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING'
   return db.run(take, source, number, at) > 0
+}
+
+export function saveFormerUses({ db }: Transaction, uses: readonly FormerUse[]): void {
+  for (const { tokenId, until, at, address } of uses) {
+    db.run(
+      `UPDATE retired_credentials SET last_used_at = ?1, last_used_from = ?2
+       WHERE token_id = ?3 AND retires_at = ?4 AND coalesce(last_used_at, 0) <= ?1 - ${PRECISION_MS}`,
+      ...[at, address, tokenId, until],
+    )
+  }
 }
 
 /** Returns how many rows it has moved or removed: at most `limit` of each table. */

@@ -9,7 +9,7 @@ import { PRECISION_MS } from '../../../tokens/record/uses.ts'
 import type { Transaction } from '../transaction.ts'
 import { requireSealing } from './sealing.ts'
 
-export { addUsage, ageUsage } from './usage-writes.ts'
+export { addUsage, ageUsage, saveFormerUses } from './usage-writes.ts'
 export { endLease, evictVerifier, insertVerifier, renewVerifiers } from './verifiers.ts'
 export * from './webhook-writes.ts'
 

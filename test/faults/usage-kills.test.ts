@@ -1,0 +1,5 @@
+// The short form; the long one is usage.ts.
+import { sqliteEngine } from '../support/estate.ts'
+import { describeUsageKills } from './usage-kills.ts'
+
+describeUsageKills(sqliteEngine, { kills: 1, ms: [1_500, 2_000] })
