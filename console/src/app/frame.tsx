@@ -41,8 +41,8 @@ function Header() {
   return (
     <header className={classes.header}>
       <div className={classes.row}>
-        <Link className={classes.brand} to="/">
-          <Icon name="key" size={22} /> Latchkey
+        <Link className={classes.brand} to="/" aria-label="Latchkey">
+          <Icon name="key" size={22} /> <span className={text.onlyWide}>Latchkey</span>
         </Link>
         <Views />
         <Group gap={8} wrap="nowrap" justify="flex-end" flex="1 1 0" miw={0} className={classes.end}>
