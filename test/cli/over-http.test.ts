@@ -176,8 +176,8 @@ test('a list as CSV is the same through a server and on its store, and has every
     const here = await remote.run(...args, ...account, '--csv')
     assert.deepEqual([there.code, there.stderr], [0, ''])
     const [header = '', ...rows] = there.stdout.trimEnd().split('\r\n')
-    // Of keys, the last use differs: the server notes it now and then.
-    if (args[0] !== 'key') assert.equal(here.stdout, there.stdout)
+    // Without filters there are keys and tokens that were used: the server notes the last use now and then.
+    if (args.length > 2) assert.equal(here.stdout, there.stdout)
     return { header, rows }
   }
   for (const list of ['token', 'sub-account', 'key']) assert.match((await lines(list, 'list')).header, /^_id,name,/)
