@@ -69,7 +69,6 @@ const TABLE: readonly (readonly [name: string | null, line: string])[] = [
   [null, 'verify < $old.token'],
   [null, 'token usage $old --before 2020-01-01T00:00:00Z'],
   [null, 'token usage $old --per week'],
-  [null, 'token usage tok_none'],
   ['rotated', 'token rotate $ci --overlap 1h'],
   [null, 'verify --scope orders:read < $rotated.token'],
   [null, 'leak - --dry-run --account $account < $rotated.token'],
