@@ -973,6 +973,10 @@ export interface Session {
   readonly expiresAt: string
   /** What their grant lets them do in this account now; null without one */
   readonly role: string | null
+  /** Where they signed in from; null for sessions begun before this was stored */
+  readonly address: string | null
+  /** What their browser says of itself, at most 200 characters of it */
+  readonly userAgent: string | null
 }
 
 export interface SessionPage
@@ -985,6 +989,43 @@ export interface ListSessionsParams extends Pick<ListTokensParams, 'page' | 'lim
 export interface RevokeSessionParams {
   /** The session id */
   readonly id: string
+}
+
+export interface Grant extends Pick<CreatedKey, 'role' | 'reveal' | 'subAccounts'> {
+  /** The claim of the identity provider */
+  readonly claim: string
+  /** The value that it has, or that its list contains */
+  readonly value: string
+}
+
+export interface Grants {
+  /** In the order of the file */
+  readonly grants: readonly Grant[]
+}
+
+export interface TestedGrant extends Grant {
+  /** Whether the claims have its value */
+  readonly matches: boolean
+  /** Whether it is the first that matches: its rights are those of the person */
+  readonly decides: boolean
+}
+
+export interface TestedClaims {
+  /** Whether a person with these claims can enter the account */
+  readonly isAdmitted: boolean
+  /** Claims that grants name and that were sent, but do not count, such as an e-mail address that is not verified */
+  readonly ignored: readonly string[]
+  /** In the order of the file */
+  readonly grants: readonly TestedGrant[]
+}
+
+export interface ClaimsTest {
+  /** As the identity provider says them */
+  readonly claims: Readonly<Record<string, unknown>>
+}
+
+export interface TestGrantsParams {
+  readonly body: ClaimsTest
 }
 
 export interface SubAccountPage
@@ -1456,6 +1497,13 @@ export interface Operations {
    * change the grants.
    */
   revokeSession: { params: RevokeSessionParams; data: Session }
+  /** List the grants by which people enter this account. */
+  listGrants: { params: Readonly<Record<never, never>>; data: Grants }
+  /**
+   * Test which grants match the claims of a person. Decided as at sign-in, by the grants as they are now. Changes
+   * nothing, and nobody is signed in.
+   */
+  testGrants: { params: TestGrantsParams; data: TestedClaims }
   /** List sub-accounts. `Accept: text/csv` or `format=csv`: all that the filters match, as CSV, without pages. */
   listSubAccounts: { params: ListSubAccountsParams; data: SubAccountPage }
   /** Create a sub-account. */
@@ -1645,6 +1693,14 @@ export const operations: Readonly<Record<keyof Operations, Endpoint>> = {
   },
   listSessions: { method: 'GET', path: '/api/v1/apiClient/session', headers: [], answer: 'page' },
   revokeSession: { method: 'DELETE', path: '/api/v1/apiClient/session/{id}', headers: [], answer: 'data' },
+  listGrants: { method: 'GET', path: '/api/v1/apiClient/grant', headers: [], answer: 'data' },
+  testGrants: {
+    method: 'POST',
+    path: '/api/v1/apiClient/grant/test',
+    headers: [],
+    body: 'application/json',
+    answer: 'data',
+  },
   listSubAccounts: { method: 'GET', path: '/api/v1/apiClient/sub-account', headers: [], answer: 'page' },
   createSubAccount: {
     method: 'POST',

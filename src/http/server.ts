@@ -36,6 +36,7 @@ import { bulkRoutes } from './routes/bulk-routes.ts'
 import { CONSOLE_FILES, consoleRoutes } from './routes/console-routes.ts'
 import { CsvResponses, wantsCsv, withoutFormat } from './routes/csv-responses.ts'
 import { eventRoutes } from './routes/event-routes.ts'
+import { grantRoutes } from './routes/grant-routes.ts'
 import { historyRoutes } from './routes/history-routes.ts'
 import { keyRoutes } from './routes/key-routes.ts'
 import { leakReportRoutes } from './routes/leak-report-routes.ts'
@@ -143,6 +144,7 @@ function allRoutes(parts: ServerParts, server: FastifyInstance): readonly Route[
     ...leakReportRoutes(parts),
     ...Object.values(webhookRoutes),
     ...sessionRoutes(parts),
+    ...grantRoutes(parts),
     ...authRoutes(parts),
     ...Object.values(subAccountRoutes),
     ...verifierRoutes(parts),

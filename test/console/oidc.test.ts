@@ -203,6 +203,36 @@ describe('the console with an identity provider', { timeout: ALL_MS }, () => {
     await first.getByText('This session').waitFor()
   })
 
+  test('an owner sees the browser of each session and what each grant gives, and tests claims', async () => {
+    const [north] = tenant.subAccounts
+    provider.grant(grantFor(tenant), grantFor(tenant, { value: 'staff', role: 'viewer', subAccounts: [north?.id] }))
+    const page = await world.page({ extraHTTPHeaders: {} })
+    await signIn(page, 'people')
+    const own = page.getByRole('row').filter({ hasText: 'This session' })
+    await own.getByText(/^Chrome on /).waitFor()
+    await own.getByText('127.0.0.1').waitFor()
+    const grants = page.getByRole('table', { name: 'Grants', exact: true })
+    const staff = grants.getByRole('row').filter({ hasText: 'groups: staff' })
+    for (const words of ['Viewer', 'North']) await staff.getByText(words, { exact: true }).waitFor()
+
+    const enter = async (text: string) => {
+      await page.getByLabel('Claims', { exact: true }).fill(text)
+      await page.getByRole('button', { name: 'Test claims' }).click()
+    }
+    await enter('nothing')
+    await page.getByText('Enter a JSON object').waitFor()
+    await enter('groups: staff\ngroups: support')
+    await page.getByText('A person with these claims enters as owner.').waitFor()
+    await page.getByRole('table', { name: 'Grants that match' }).getByText('(an earlier grant decides)').waitFor()
+    await assertAccessible(page, 'people, grants')
+    await enter('{"groups": ["staff"]}')
+    await page.getByText('A person with these claims enters as viewer.').waitFor()
+    await enter('groups: nobody')
+    await page.getByText('cannot enter this account: no grant matches').waitFor()
+    await page.setViewportSize({ width: 360, height: 740 })
+    await assertFits(page, 'people, grants')
+  })
+
   test('on a telephone no button of a person is cut off, and the page without access can be read in the dark', async () => {
     const other = await world.tenant([], ['South'], 'Another account')
     provider.grant(grantFor(tenant), grantFor(other))

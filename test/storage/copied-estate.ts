@@ -130,7 +130,12 @@ async function account(server: Server, name: string) {
   const expired = await operator.createKey(id, 'expired', NOW - 1)
   const revoked = await operator.createKey(id, 'revoked', null)
   await operator.revokeKey(revoked.id)
-  await registry.sessions.start({ subject: `person of ${name}`, email: null, claims: { groups: ['ü'] } }, id)
+  const signedInFrom = { requestId: 'r-1', address: '192.0.2.7', userAgent: 'Browser/1.0' }
+  await registry.sessions.start(
+    { subject: `person of ${name}`, email: null, claims: { groups: ['ü'] } },
+    id,
+    signedInFrom,
+  )
   await registry.sessions.spend([`sign-in of ${name}`])
   // Evicted, and its lease ended: a change need not wait for it.
   const { lease } = await verifiers.begin(await registry.authenticate(works.key), { name: 'till' }, operator.origin())

@@ -95,6 +95,8 @@ export class Estate {
       claims: '{"groups":["support"]}',
       createdAt,
       seenAt: createdAt,
+      address: '203.0.113.7',
+      userAgent: null,
       ...fields,
     }
   }

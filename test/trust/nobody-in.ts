@@ -11,6 +11,7 @@ const SUB_ACCOUNT = '/api/v1/apiClient/sub-account'
 const KEY = '/api/v1/apiClient/key'
 const VERIFIER = '/api/v1/apiClient/verifier'
 const BULK = '/api/v1/apiClient/token/bulk'
+const GRANT = '/api/v1/apiClient/grant'
 const WEBHOOK = '/api/v1/apiClient/webhook'
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
@@ -145,6 +146,12 @@ export const guarded: Readonly<Record<string, Guarded>> = {
   'GET /api/v1/apiClient/overview': { ask: () => ({ path: '/api/v1/apiClient/overview' }), owner: 200, other: 200 },
   'GET /api/v1/apiClient/whoami': { ask: () => ({ path: '/api/v1/apiClient/whoami' }), owner: 200, other: 200 },
   'GET /api/v1/apiClient/session': { ask: () => ({ path: '/api/v1/apiClient/session' }), owner: 200, other: 200 },
+  [`GET ${GRANT}`]: { ask: () => ({ path: GRANT }), owner: 200, other: 200 },
+  [`POST ${GRANT}/test`]: {
+    ask: () => ({ path: `${GRANT}/test`, body: { claims: { groups: ['support'] } } }),
+    owner: 200,
+    other: 200,
+  },
   'DELETE /api/v1/apiClient/session/:id': {
     ask: () => ({ path: '/api/v1/apiClient/session/ses_none' }),
     owner: 404,

@@ -39,6 +39,7 @@ const SUB_ACCOUNTS = ['sub-accounts'] as const
 const OVERVIEW = ['overview'] as const
 const KEYS = ['keys'] as const
 const SESSIONS = ['sessions'] as const
+const GRANTS = ['grants'] as const
 const VERIFIERS = ['verifiers'] as const
 export const WEBHOOKS = ['webhooks'] as const
 export const DELIVERIES = ['deliveries'] as const
@@ -219,6 +220,9 @@ export const queries = {
       queryFn: ({ signal }) => client.listSessions({ page, limit }, { signal }),
       placeholderData: keepPreviousData,
     }),
+
+  grants: (client: LatchkeyClient) =>
+    queryOptions({ queryKey: GRANTS, queryFn: ({ signal }) => client.listGrants({}, { signal }) }),
 
   /** Asked again and again: a lease is renewed every few seconds, or runs out. */
   verifiers: (client: LatchkeyClient, page: number, limit: number) =>

@@ -20,6 +20,8 @@ import { SmallButton } from '../ui/row-buttons.tsx'
 import text from '../ui/text.module.css'
 import { RelativeTime } from '../ui/time.tsx'
 import { ViewTitle } from '../ui/view-title.tsx'
+import { browserName } from './browser-name.ts'
+import { GrantsSection } from './grants-section.tsx'
 import { peopleList } from './people-search.ts'
 import { nameOf, SignOutDialog } from './sign-out-dialog.tsx'
 
@@ -78,6 +80,7 @@ function People({ ownId }: { ownId: string | null | undefined }) {
       >
         {(page) => <List label={TITLE} items={page.items} columns={columns} cardsBelow="48em" />}
       </PagedResult>
+      <GrantsSection />
       <Dialog shown={ending} titleOf={() => 'Sign this person out?'} close={close}>
         {(session) => <SignOutDialog session={session} isOwn={session._id === ownId} close={close} />}
       </Dialog>
@@ -107,6 +110,12 @@ const sessionColumns = (
   },
   { header: 'Role', card: 'fact', cell: ({ role }) => <RoleOf role={role} /> },
   { header: 'Subject', card: 'fact', cell: ({ subject }) => <Name clip>{subject}</Name> },
+  { header: 'Address', card: 'fact', cell: ({ address }) => address ?? 'Unknown' },
+  {
+    header: 'Browser',
+    card: 'fact',
+    cell: ({ userAgent }) => <span title={userAgent ?? undefined}>{browserName(userAgent)}</span>,
+  },
   { header: 'Signed in', card: 'fact', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
   { header: 'Last request', card: 'fact', cell: ({ lastUsedAt }) => <RelativeTime at={lastUsedAt} /> },
   { header: 'Ends', card: 'fact', cell: ({ expiresAt }) => <RelativeTime at={expiresAt} /> },

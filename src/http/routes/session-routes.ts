@@ -64,7 +64,7 @@ export function sessionRoutes({ signIn }: ServerParts): readonly AccountRoute[] 
 }
 
 function sessionToWire(session: StoredSession, rights: Permissions | undefined): schemas.WireSession {
-  const { id, subject, email, createdAt, seenAt } = session
+  const { id, subject, email, createdAt, seenAt, address, userAgent } = session
   return {
     _id: id,
     subject,
@@ -73,5 +73,7 @@ function sessionToWire(session: StoredSession, rights: Permissions | undefined):
     lastUsedAt: toTime(seenAt),
     expiresAt: toTime(endOf(session)),
     role: rights?.role ?? null,
+    address,
+    userAgent,
   }
 }

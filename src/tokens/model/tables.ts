@@ -76,11 +76,15 @@ export const SESSIONS = table({
     createdAt: number,
     /** Of a request, to the minute. */
     seenAt: number,
+    /** Where the person signed in from, for people: these two decide nothing. */
+    address: optionalText,
+    userAgent: optionalText,
   },
   stamp: {
     kind: 'session',
     fields: ['id', 'digest', 'accountId', 'subject', 'email', 'claims', 'createdAt', 'seenAt'],
   },
+  added: ['address', 'userAgent'],
 })
 
 /** Processes that verify by themselves, each with its lease; see lease.ts. */
