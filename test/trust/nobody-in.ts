@@ -22,6 +22,8 @@ interface Guarded {
   readonly other: number
   /** The same request for something that does not exist: another account must get its answer to the byte. */
   readonly missing?: string
+  /** What it asks for was made for the whole account: a key for some sub-accounts does not see it. */
+  readonly ofAll?: true
 }
 
 const withToken =
@@ -46,9 +48,11 @@ async function webhookOf({ running: { operator, registry }, mine }: Estate): Pro
   return (await registry.webhooks.create(caller, fields, operator.origin())).webhook.id
 }
 
+const LONG_AGO = { createdBefore: '2000-01-01T00:00:00Z' } as const
+
 /** About nothing, so that all of it is over at once. */
 async function bulkOf({ running: { operator, registry }, mine }: Estate): Promise<string> {
-  const request = { action: 'disable', filter: { createdBefore: '2000-01-01T00:00:00Z' } } as const
+  const request = { action: 'disable', filter: LONG_AGO } as const
   return (await registry.bulk.order(operator.actFor(mine.accountId), request, operator.origin())).id
 }
 
@@ -108,7 +112,10 @@ export const guarded: Readonly<Record<string, Guarded>> = {
   },
   [`GET ${BULK}`]: { ask: () => ({ path: BULK }), owner: 200, other: 200 },
   [`POST ${BULK}`]: {
-    ask: ({ mine }) => ({ path: BULK, body: { action: 'enable', filter: { subAccountId: mine.subAccounts[1].id } } }),
+    ask: ({ mine }) => ({
+      path: BULK,
+      body: { action: 'enable', filter: { subAccountId: mine.subAccounts[0].id, ...LONG_AGO } },
+    }),
     owner: 202,
     other: 403,
   },
@@ -117,12 +124,14 @@ export const guarded: Readonly<Record<string, Guarded>> = {
     owner: 200,
     other: 404,
     missing: `${BULK}/blk_none`,
+    ofAll: true,
   },
   [`POST ${BULK}/:id/undo`]: {
     ask: async (estate) => ({ path: `${BULK}/${await bulkOf(estate)}/undo` }),
     owner: 202,
     other: 404,
     missing: `${BULK}/blk_none/undo`,
+    ofAll: true,
   },
   [`GET ${TOKEN}/:id/usage`]: {
     ask: withToken({}, '/usage'),

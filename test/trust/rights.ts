@@ -83,7 +83,7 @@ export function describeRights(engine: Engine): void {
     const askAs = (ask: Ask, key: string): Promise<Heard> =>
       estate.ask({ ...ask, headers: [...(ask.headers ?? []), bearer(key)] })
 
-    for (const [route, { ask, owner, other, missing }] of Object.entries(guarded)) {
+    for (const [route, { ask, owner, other, missing, ofAll = false }] of Object.entries(guarded)) {
       const [method = ''] = route.split(' ')
       for (const role of ROLES) {
         test(`${route} by a key with the role ${role}`, async () => {
@@ -101,7 +101,7 @@ export function describeRights(engine: Engine): void {
                   [heard.json.message, heard.json.error.message],
                   ['Forbidden', `This key is not allowed to ${refusal}`],
                 )
-              } else if (scope === 'another' && other !== owner) {
+              } else if ((scope === 'another' || (ofAll && scope !== 'all')) && other !== owner) {
                 assert.equal(heard.status, other, who)
                 if (missing === undefined) continue
                 const key = keys.get(nameOf(role, reveal, scope)) as string
