@@ -1,5 +1,6 @@
 // The token list: what it shows, how it is searched and filtered, and that the address says all of it.
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { Part } from './world.ts'
@@ -460,6 +461,59 @@ export const describeTokenList: Part = (world) => {
     await page.getByLabel('Search tokens by name').fill('south ltd')
     await page.getByLabel('Sub-accounts that match').getByRole('link', { name: 'South' }).click()
     await page.getByRole('heading', { name: 'South', level: 1 }).waitFor()
+  })
+
+  test('the list is saved as CSV with the filters that are set and no credential, and a failure or a cancelled export saves nothing', async () => {
+    const tenant = await world().tenant(estate)
+    const { credential } = await world().stored(tenant)
+    const page = await world().page()
+    // As in a browser that cannot write files.
+    await page.addInitScript(() => Object.assign(window, { showSaveFilePicker: undefined }))
+    await world().enter(page, tenant, 'tokens?search=deploy&status=active')
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Export', exact: true }).click(),
+    ])
+    assert.match(download.suggestedFilename(), /^tokens-\d{4}-\d\d-\d\d\.csv$/)
+    const csv = await readFile(await download.path(), 'utf8')
+    assert.deepEqual(
+      csv.split('\r\n').map((line) => line.split(',')[1]),
+      ['name', 'Deploy production', undefined],
+    )
+    assert.ok(!csv.includes('lk_tok_') && !csv.includes(credential))
+    await page.getByText('The list is exported').waitFor()
+
+    page.on('download', () => assert.fail('something is saved'))
+    const asked = '**/apiClient/token?*format=csv*'
+    const error = { message: 'Too many exports are open', details: [] }
+    await page.route(asked, (route) => route.fulfill({ status: 429, json: { success: false, error } }))
+    await page.getByRole('button', { name: 'Export', exact: true }).click()
+    await page.getByText('The list is not exported: Too many exports are open').waitFor()
+    await page.unroute(asked)
+    await page.route(asked, () => undefined)
+    await page.getByRole('button', { name: 'Export', exact: true }).click()
+    await page.getByRole('button', { name: 'Cancel export' }).click()
+    await page.getByRole('button', { name: 'Cancel export' }).waitFor({ state: 'detached' })
+    const failures = page.getByText('The list is not exported').filter({ hasNotText: 'Too many exports' })
+    assert.equal(await failures.count(), 0)
+  })
+
+  test('where the browser can write files, the list goes into the one that is chosen', async () => {
+    const tenant = await world().tenant(estate)
+    const page = await world().page()
+    await page.addInitScript(() => {
+      const showSaveFilePicker = async () =>
+        (await navigator.storage.getDirectory()).getFileHandle('chosen.csv', { create: true })
+      Object.assign(window, { showSaveFilePicker })
+    })
+    await world().enter(page, tenant, 'tokens?status=inactive')
+    await page.getByRole('button', { name: 'Export', exact: true }).click()
+    await page.getByText('The list is exported').waitFor()
+    const csv = await page.evaluate(async () => {
+      const folder = await navigator.storage.getDirectory()
+      return (await (await folder.getFileHandle('chosen.csv')).getFile()).text()
+    })
+    assert.match(csv, /^_id,name,.*\r\n[^\n]*,Deploy staging,[^\n]*\r\n$/)
   })
 
   test('an empty account and a search without a match each say what to do', async () => {

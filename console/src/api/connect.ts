@@ -17,6 +17,8 @@ export interface Connection {
   readonly client: LatchkeyClient
   /** Asks for what happens in the account after this entry of the history, as Server-Sent Events. */
   readonly openEvents: (after: string, signal: AbortSignal) => Promise<Response>
+  /** Asks for a list as CSV: `path` is below `/api/v1/apiClient/`, with its query. */
+  readonly openCsv: (path: string, signal: AbortSignal) => Promise<Response>
 }
 
 /** `onRefused` is called for each 401, whichever request met it. */
@@ -36,15 +38,17 @@ export function connect(
     }
     return response
   }
+  const open = (path: string, signal: AbortSignal, more?: Readonly<Record<string, string>>) =>
+    fetchAndNotice(`/api/v1/apiClient/${path}`, {
+      headers: { ...more, ...(accountKey !== undefined && { authorization: `Bearer ${accountKey}` }) },
+      credentials: accountKey === undefined ? 'same-origin' : 'omit',
+      redirect: 'manual',
+      signal,
+    })
   return {
     client: createClient({ ...NO_RETRIES, ...(accountKey !== undefined && { accountKey }), fetch: fetchAndNotice }),
     // Not by an EventSource, which sends no account key.
-    openEvents: (after, signal) =>
-      fetchAndNotice('/api/v1/apiClient/events', {
-        headers: { 'last-event-id': after, ...(accountKey !== undefined && { authorization: `Bearer ${accountKey}` }) },
-        credentials: accountKey === undefined ? 'same-origin' : 'omit',
-        redirect: 'manual',
-        signal,
-      }),
+    openEvents: (after, signal) => open('events', signal, { 'last-event-id': after }),
+    openCsv: (path, signal) => open(path, signal),
   }
 }

@@ -1,12 +1,13 @@
 // The account keys: what each may do, when it was used, and the ways to make and to revoke one.
 
-import { Button } from '@mantine/core'
+import { Button, Group } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import type { Key } from '../../../client/latchkey-client.ts'
 import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
 import { OnlyFor } from '../app/only-for.tsx'
+import { ExportButton } from '../export/export-button.tsx'
 import { useListSearch } from '../search/list-search.ts'
 import { pageOf } from '../search/search-params.ts'
 import { Dialog } from '../ui/dialog.tsx'
@@ -45,9 +46,12 @@ function Keys({ ownId }: { ownId: string | undefined }) {
   return (
     <>
       <ViewTitle title="Account keys">
-        <Button leftSection={<Icon name="plus" />} onClick={() => setDialog({ kind: 'create' })}>
-          Create key
-        </Button>
+        <Group gap="sm">
+          <ExportButton name="keys" list={() => ({ path: 'key', params: {} })} />
+          <Button leftSection={<Icon name="plus" />} onClick={() => setDialog({ kind: 'create' })}>
+            Create key
+          </Button>
+        </Group>
       </ViewTitle>
       <PagedResult
         query={keys}

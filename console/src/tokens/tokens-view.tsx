@@ -25,6 +25,7 @@ import { type OpenMenu, TokenMenu } from './token-menu.tsx'
 import { useCredentialEnd, useTokenSearch, useTokens } from './token-search.ts'
 import { fullName } from './token-words.ts'
 
+const ExportButton = later(async () => (await import('../export/export-button.tsx')).ExportButton)
 const HistoryDrawer = later(async () => (await import('../history/history-drawer.tsx')).HistoryDrawer)
 const ListDialogs = later(async () => (await import('./list-dialogs.tsx')).ListDialogs)
 const SelectionBar = later(async () => (await import('./selection-bar.tsx')).SelectionBar)
@@ -49,6 +50,12 @@ export function TokensView() {
     <TokenActionsProvider showHistory={showHistory}>
       <ViewTitle title="Tokens">
         <Group gap="sm">
+          {!pasted && !isTokenId(search.search) && (
+            <ExportButton
+              name="tokens"
+              list={() => ({ path: 'token', params: tokenList.paramsOf(search, Date.now()) })}
+            />
+          )}
           <ColumnsButton choice={columnChoice} />
           {change && (
             <Button
