@@ -13,7 +13,7 @@ const HELP = `npm run bench -- [options]
   --postgres-tokens N  tokens in the large PostgreSQL database; 0 leaves PostgreSQL out; default 1,000,000
   --rounds N           rounds of each workload; default ${ROUNDS}
   --only TEXT          only workloads whose name contains it (verify, list, list-sub, list-status, list-both, get,
-                       search, put, mix), or a part: extras, policies, verifiers, events, postgres
+                       search, put, mix), or a part: extras, policies, verifiers, events, bulk, postgres
   --no-peers           without better-auth and Express
   --out DIR            where the results go; default: docs/bench for a whole run, otherwise nowhere`
 

@@ -1,6 +1,7 @@
 // The whole benchmark, in order: estates, servers, workloads in turn, what else is asked, report.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { measureBulk } from './bulk.ts'
 import { Disk } from './disk.ts'
 import { type Estate, prepareEstate, sample, serve } from './estate.ts'
 import { measureEvents } from './events.ts'
@@ -50,6 +51,10 @@ async function main(): Promise<void> {
   if (wants('events')) {
     say('events')
     await add('events', () => measureEvents(options, load, beside))
+  }
+  if (wants('bulk')) {
+    say('bulk operations')
+    await add('bulk operations', () => measureBulk(options, load))
   }
   if (options.postgresTokens === 0 || !wants('postgres')) return
   say('PostgreSQL')

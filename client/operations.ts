@@ -316,6 +316,117 @@ export interface ExplainTokenParams {
   readonly id: string
 }
 
+export interface BulkOperation {
+  /** Operation identifier; in each row of the history, as `to.operation` */
+  readonly _id: string
+  /** What is done to each token */
+  readonly action: 'disable' | 'enable' | 'delete' | 'expire'
+  /** `done` and `undone`: every verifier has confirmed it, too */
+  readonly status: 'running' | 'done' | 'undone' | 'failed'
+  /** The tokens that the filter matched */
+  readonly total: number
+  /** How many of them were changed */
+  readonly done: number
+  /** How many were so already, were changed or deleted by others, or are not matched any more */
+  readonly skipped: number
+  /** As it was sent */
+  readonly filter: Readonly<Record<string, unknown>>
+  /** As it was sent */
+  readonly reason: string | null
+  /** When it was accepted */
+  readonly createdAt: string
+  /** When it was over */
+  readonly endedAt: string | null
+  /** Who has ordered it: the id of an account key, `operator`, or `jwt:` or `oidc:` and the subject */
+  readonly by: string
+  /** What the key was called, or the e-mail address of the person */
+  readonly byName: string | null
+  /** Null unless it is undone */
+  readonly undo: {
+    /** How many tokens have again what they had before */
+    readonly restored: number
+    /** How many were changed or deleted since, and stay so */
+    readonly kept: number
+  } | null
+  /**
+   * `revoked`: the key or session by which it was ordered has ended. `altered`: its row was changed in the
+   * database
+   */
+  readonly failedBecause: 'revoked' | 'altered' | null
+}
+
+export interface BulkToken extends Pick<Token, '_id' | 'name' | 'subAccount' | 'status'> {}
+
+export interface BulkPreview {
+  /** The tokens that the filter matches */
+  readonly total: number
+  /** The newest ten of them */
+  readonly sample: readonly BulkToken[]
+}
+
+/** The parameters of the token list; `{}` for all tokens */
+export interface BulkFilter
+  extends Pick<
+    ListTokensParams,
+    | 'subAccountId'
+    | 'status'
+    | 'search'
+    | 'tag'
+    | 'credentialEnd'
+    | 'used'
+    | 'idleDays'
+    | 'suspendedDays'
+    | 'createdFrom'
+    | 'createdBefore'
+    | 'expiresFrom'
+    | 'expiresBefore'
+    | 'effectiveStatus'
+  > {}
+
+export interface BulkRequest {
+  /** `expire` sets `expiresAt` to the time of the request, unless it is earlier */
+  readonly action: 'disable' | 'enable' | 'delete' | 'expire'
+  /** The parameters of the token list; `{}` for all tokens */
+  readonly filter: BulkFilter
+  /** Count only, and change nothing */
+  readonly dryRun?: boolean | undefined
+  /** Go ahead only if the filter matches exactly so many tokens */
+  readonly expectedTotal?: number | undefined
+  /** In each row of the history, as `to.reason` */
+  readonly reason?: string | undefined
+}
+
+export interface ChangeTokensParams {
+  /**
+   * A retry with the same key does nothing again and gets the same answer, for 24 hours and for the same caller;
+   * 409 where that would show a credential or key that is not stored
+   */
+  readonly 'idempotency-key'?: string | undefined
+  readonly body: BulkRequest
+}
+
+export interface BulkPage
+  extends Pick<TokenPage, 'total' | 'page' | 'limit' | 'totalPages' | 'hasNextPage' | 'hasPrevPage'> {
+  readonly items: readonly BulkOperation[]
+}
+
+export interface ListBulkParams extends Pick<ListTokensParams, 'page' | 'limit'> {}
+
+export interface GetBulkParams {
+  /** The operation id */
+  readonly id: string
+}
+
+export interface UndoBulkParams {
+  /** The operation id */
+  readonly id: string
+  /**
+   * A retry with the same key does nothing again and gets the same answer, for 24 hours and for the same caller;
+   * 409 where that would show a credential or key that is not stored
+   */
+  readonly 'idempotency-key'?: string | undefined
+}
+
 export interface HistoryEntry {
   /** Counts the account's entries; an opaque text for callers who see only some of them */
   readonly seq: number | string
@@ -345,6 +456,8 @@ export interface HistoryEntry {
     | 'token.erase'
     | 'token.delete'
     | 'token.expiring'
+    | 'bulk.create'
+    | 'bulk.undo'
     | 'webhook.create'
     | 'webhook.update'
     | 'webhook.rotate'
@@ -403,6 +516,8 @@ export interface ListAccountHistoryParams extends Pick<ListTokensParams, 'page' 
     | 'token.erase'
     | 'token.delete'
     | 'token.expiring'
+    | 'bulk.create'
+    | 'bulk.undo'
     | 'webhook.create'
     | 'webhook.update'
     | 'webhook.rotate'
@@ -433,6 +548,8 @@ export interface ListTokenHistoryParams
     ListAccountHistoryParams,
     'page' | 'limit' | 'by' | 'action' | 'effect' | 'from' | 'before' | 'after' | 'beforePosition'
   > {
+  /** Also what was done to the policy or the suspension of its sub-account while the token was there */
+  readonly include?: 'subAccount' | undefined
   /** The token id */
   readonly id: string
 }
@@ -854,6 +971,12 @@ export interface Session {
   readonly lastUsedAt: string
   /** When they are signed out unless they go on */
   readonly expiresAt: string
+  /** What their grant lets them do in this account now; null without one */
+  readonly role: string | null
+  /** Where they signed in from; null for sessions begun before this was stored */
+  readonly address: string | null
+  /** What their browser says of itself, at most 200 characters of it */
+  readonly userAgent: string | null
 }
 
 export interface SessionPage
@@ -866,6 +989,43 @@ export interface ListSessionsParams extends Pick<ListTokensParams, 'page' | 'lim
 export interface RevokeSessionParams {
   /** The session id */
   readonly id: string
+}
+
+export interface Grant extends Pick<CreatedKey, 'role' | 'reveal' | 'subAccounts'> {
+  /** The claim of the identity provider */
+  readonly claim: string
+  /** The value that it has, or that its list contains */
+  readonly value: string
+}
+
+export interface Grants {
+  /** In the order of the file */
+  readonly grants: readonly Grant[]
+}
+
+export interface TestedGrant extends Grant {
+  /** Whether the claims have its value */
+  readonly matches: boolean
+  /** Whether it is the first that matches: its rights are those of the person */
+  readonly decides: boolean
+}
+
+export interface TestedClaims {
+  /** Whether a person with these claims can enter the account */
+  readonly isAdmitted: boolean
+  /** Claims that grants name and that were sent, but do not count, such as an e-mail address that is not verified */
+  readonly ignored: readonly string[]
+  /** In the order of the file */
+  readonly grants: readonly TestedGrant[]
+}
+
+export interface ClaimsTest {
+  /** As the identity provider says them */
+  readonly claims: Readonly<Record<string, unknown>>
+}
+
+export interface TestGrantsParams {
+  readonly body: ClaimsTest
 }
 
 export interface SubAccountPage
@@ -931,6 +1091,41 @@ export interface PatchSubAccountParams {
   /** An ETag: go ahead only if the sub-account is still as it was */
   readonly 'if-match'?: string | undefined
   readonly body: SubAccountPatch
+}
+
+export interface AffectedToken extends Pick<Token, '_id' | 'name'> {
+  /** When it was last used; null for never */
+  readonly lastUsedAt: string | null
+  readonly losses: readonly {
+    /** As verification would say it */
+    readonly reason: 'lifetime' | 'address' | 'scope'
+    /** `all`: nothing that needs it would be accepted */
+    readonly extent: 'all' | 'some'
+  }[]
+}
+
+export interface PolicyImpact {
+  /** Active tokens of the sub-account */
+  readonly active: number
+  /** How many of them were examined: the newest 10,000 at most */
+  readonly examined: number
+  /** How many of those would lose something */
+  readonly affected: number
+  /** How many of the affected ones were used within a week */
+  readonly inUse: number
+  /** At most 20 of them, those used last first */
+  readonly sample: readonly AffectedToken[]
+}
+
+export interface PolicyPreview {
+  /** What the token, or every token of the sub-account, may do; a merge patch in PATCH */
+  readonly policy?: SubAccountPolicyPatch | null | undefined
+}
+
+export interface PreviewPolicyParams {
+  /** The sub-account id */
+  readonly id: string
+  readonly body: PolicyPreview
 }
 
 export interface Lease {
@@ -1130,6 +1325,9 @@ export type ErrorCode =
   | 'account-not-found'
   | 'authentication-required'
   | 'body-too-large'
+  | 'bulk-not-found'
+  | 'bulk-not-undoable'
+  | 'bulk-total-differs'
   | 'conflict'
   | 'credential-not-stored'
   | 'delivery-not-found'
@@ -1157,6 +1355,7 @@ export type ErrorCode =
   | 'token-inactive'
   | 'token-invalid'
   | 'token-not-found'
+  | 'too-many-bulk'
   | 'too-many-webhooks'
   | 'unavailable'
   | 'unsupported-media-type'
@@ -1166,11 +1365,14 @@ export type ErrorCode =
   | 'webhook-not-found'
 
 export interface Operations {
-  /** List tokens. */
+  /** List tokens. `Accept: text/csv` or `format=csv`: all that the filters match, as CSV, without pages. */
   listTokens: { params: ListTokensParams; data: TokenPage }
   /** Create a token. */
   createToken: { params: CreateTokenParams; data: Token }
-  /** List tokens of one sub-account. */
+  /**
+   * List tokens of one sub-account. `Accept: text/csv` or `format=csv`: all that the filters match, as CSV,
+   * without pages.
+   */
   listTokensOfSubAccount: { params: ListTokensOfSubAccountParams; data: TokenPage }
   /** Get one token. */
   getToken: { params: GetTokenParams; data: Token }
@@ -1195,20 +1397,44 @@ export interface Operations {
    * addresses is refused.
    */
   explainToken: { params: ExplainTokenParams; data: Explanation }
-  /** History of the account, newest first. */
+  /**
+   * Disable, enable, expire or delete all tokens that a filter matches. The tokens are those that match when the
+   * request is answered; each is changed if it still matches then. What somebody has changed meanwhile is not
+   * enabled. It goes on after the answer, also after a restart, and takes turns with other changes. It fails if
+   * the key by which it was ordered is revoked.
+   */
+  changeTokens: { params: ChangeTokensParams; data: BulkOperation | BulkPreview }
+  /** List bulk operations, newest first. A key for some sub-accounts gets those of keys for the same ones. */
+  listBulk: { params: ListBulkParams; data: BulkPage }
+  /** Get one bulk operation, and how far it is. */
+  getBulk: { params: GetBulkParams; data: BulkOperation }
+  /**
+   * Restore what a bulk operation has changed. Each token that it has changed gets what it had before, unless
+   * anything of it was changed since. One that runs stops where it is. What was deleted cannot be restored. It
+   * can be undone for 30 days.
+   */
+  undoBulk: { params: UndoBulkParams; data: BulkOperation }
+  /**
+   * History of the account, newest first. `Accept: text/csv` or `format=csv`: all that the filters match, as CSV,
+   * without pages.
+   */
   listAccountHistory: { params: ListAccountHistoryParams; data: HistoryPage }
-  /** History of one token, newest first, also after its deletion. */
+  /**
+   * History of one token, newest first, also after its deletion. `Accept: text/csv` or `format=csv`: all that the
+   * filters match, as CSV, without pages.
+   */
   listTokenHistory: { params: ListTokenHistoryParams; data: HistoryPage }
   /**
    * How often a token was accepted and refused. Verifications of known credentials: what is unknown is of no
    * token. Written every 5 seconds, by verifiers with their leases; a process that is killed loses what it has
-   * not written.
+   * not written. `Accept: text/csv` or `format=csv`: all that the filters match, as CSV, without pages.
    */
   getTokenUsage: { params: GetTokenUsageParams; data: Usage }
   /**
    * How often the tokens of a sub-account or of the account were accepted and refused. Verifications of known
    * credentials: what is unknown is of no token. Written every 5 seconds, by verifiers with their leases; a
-   * process that is killed loses what it has not written. Deleted tokens still count.
+   * process that is killed loses what it has not written. Deleted tokens still count. `Accept: text/csv` or
+   * `format=csv`: all that the filters match, as CSV, without pages.
    */
   getUsage: { params: GetUsageParams; data: Usage }
   /**
@@ -1219,7 +1445,10 @@ export interface Operations {
   getOverview: { params: Readonly<Record<never, never>>; data: Overview }
   /** Who is asking, and what they may do. */
   whoami: { params: Readonly<Record<never, never>>; data: WhoAmI }
-  /** List account keys, newest first. */
+  /**
+   * List account keys, newest first. `Accept: text/csv` or `format=csv`: all that the filters match, as CSV,
+   * without pages.
+   */
   listKeys: { params: ListKeysParams; data: KeyPage }
   /**
    * Create an account key. The key is shown only in this answer. No key can make one that may do more than
@@ -1268,7 +1497,14 @@ export interface Operations {
    * change the grants.
    */
   revokeSession: { params: RevokeSessionParams; data: Session }
-  /** List sub-accounts. */
+  /** List the grants by which people enter this account. */
+  listGrants: { params: Readonly<Record<never, never>>; data: Grants }
+  /**
+   * Test which grants match the claims of a person. Decided as at sign-in, by the grants as they are now. Changes
+   * nothing, and nobody is signed in.
+   */
+  testGrants: { params: TestGrantsParams; data: TestedClaims }
+  /** List sub-accounts. `Accept: text/csv` or `format=csv`: all that the filters match, as CSV, without pages. */
   listSubAccounts: { params: ListSubAccountsParams; data: SubAccountPage }
   /** Create a sub-account. */
   createSubAccount: { params: CreateSubAccountParams; data: SubAccount }
@@ -1281,9 +1517,14 @@ export interface Operations {
    */
   patchSubAccount: { params: PatchSubAccountParams; data: SubAccount }
   /**
+   * Which tokens another policy of their sub-account would cut off. Changes nothing. By the policies, the
+   * lifetimes and the last uses of its active tokens. Rates and quotas are not considered: all tokens share them.
+   */
+  previewPolicy: { params: PreviewPolicyParams; data: PolicyImpact }
+  /**
    * Begin or prolong the lease of a verifier, and wait for what it has to forget. Answered at once where
-   * something was changed, otherwise after a good third of the term. For verifiers only: docs/verifier.md has the
-   * rules that make it safe to remember a verdict.
+   * something was changed, otherwise after two fifths of the term at most. For verifiers only: docs/verifier.md
+   * has the rules that make it safe to remember a verdict.
    */
   leaseVerifier: { params: LeaseVerifierParams; data: Lease }
   /**
@@ -1376,6 +1617,21 @@ export const operations: Readonly<Record<keyof Operations, Endpoint>> = {
     answer: 'data',
   },
   explainToken: { method: 'GET', path: '/api/v1/apiClient/token/{id}/explain', headers: [], answer: 'data' },
+  changeTokens: {
+    method: 'POST',
+    path: '/api/v1/apiClient/token/bulk',
+    headers: ['idempotency-key'],
+    body: 'application/json',
+    answer: 'data',
+  },
+  listBulk: { method: 'GET', path: '/api/v1/apiClient/token/bulk', headers: [], answer: 'page' },
+  getBulk: { method: 'GET', path: '/api/v1/apiClient/token/bulk/{id}', headers: [], answer: 'data' },
+  undoBulk: {
+    method: 'POST',
+    path: '/api/v1/apiClient/token/bulk/{id}/undo',
+    headers: ['idempotency-key'],
+    answer: 'data',
+  },
   listAccountHistory: { method: 'GET', path: '/api/v1/apiClient/history', headers: [], answer: 'page' },
   listTokenHistory: { method: 'GET', path: '/api/v1/apiClient/token/{id}/history', headers: [], answer: 'page' },
   getTokenUsage: { method: 'GET', path: '/api/v1/apiClient/token/{id}/usage', headers: [], answer: 'data' },
@@ -1437,6 +1693,14 @@ export const operations: Readonly<Record<keyof Operations, Endpoint>> = {
   },
   listSessions: { method: 'GET', path: '/api/v1/apiClient/session', headers: [], answer: 'page' },
   revokeSession: { method: 'DELETE', path: '/api/v1/apiClient/session/{id}', headers: [], answer: 'data' },
+  listGrants: { method: 'GET', path: '/api/v1/apiClient/grant', headers: [], answer: 'data' },
+  testGrants: {
+    method: 'POST',
+    path: '/api/v1/apiClient/grant/test',
+    headers: [],
+    body: 'application/json',
+    answer: 'data',
+  },
   listSubAccounts: { method: 'GET', path: '/api/v1/apiClient/sub-account', headers: [], answer: 'page' },
   createSubAccount: {
     method: 'POST',
@@ -1450,6 +1714,13 @@ export const operations: Readonly<Record<keyof Operations, Endpoint>> = {
     method: 'PATCH',
     path: '/api/v1/apiClient/sub-account/{id}',
     headers: ['if-match'],
+    body: 'application/json',
+    answer: 'data',
+  },
+  previewPolicy: {
+    method: 'POST',
+    path: '/api/v1/apiClient/sub-account/{id}/policy-impact',
+    headers: [],
     body: 'application/json',
     answer: 'data',
   },

@@ -30,6 +30,11 @@ const ADVICE: Readonly<Record<FailureCode | HttpCode, string>> = {
   'too-many-webhooks': 'Delete a webhook, or have one get more kinds of events',
   'token-not-found':
     'Check the id; tokens that were deleted, of other accounts or of sub-accounts that the key does not see are not found',
+  'bulk-not-found': 'Check the id; operations of callers who see other sub-accounts are not found',
+  'bulk-total-differs': 'Look at what the filter matches now (`dryRun`), and decide again; nothing was changed',
+  'bulk-not-undoable':
+    'Read `message`: what was deleted cannot be restored, and nothing is undone twice or after 30 days',
+  'too-many-bulk': 'Wait until one has ended',
   'verifier-not-found': 'Check the id; the lease may have run out',
   'verifier-evicted': 'Ask the service for each verification; an operator decided so',
   gone: 'Read `message`',

@@ -131,14 +131,21 @@ class Printer {
   }
 
   #answerOf({ operationId, responses }: Operation): Answer {
-    const success = responses['200'] ?? responses['201'] ?? responses['204']
+    const success = responses['202'] ?? responses['200'] ?? responses['201'] ?? responses['204']
     if (success === undefined) throw new Error(`${operationId} has no answer for success`)
     if (success.content === undefined) return { kind: 'none' }
     const schema = success.content[JSON_TYPE]?.schema
     if (schema === undefined) throw new Error(`${operationId} does not answer with JSON`)
     const data = this.#resolve(schema).properties?.data
     if (data === undefined) return { kind: 'body', schema }
+    const dryRun = responses['202'] && this.#dataOf(responses['200'])
+    if (dryRun !== undefined) return { kind: 'data', schema: { anyOf: [data, dryRun] } }
     return { kind: this.#resolve(data).properties?.hasNextPage === undefined ? 'data' : 'page', schema: data }
+  }
+
+  #dataOf(answer: Body | undefined): Schema | undefined {
+    const schema = answer?.content?.[JSON_TYPE]?.schema
+    return schema && this.#resolve(schema).properties?.data
   }
 
   /** The name of the type of an operation's parameters: path, query, headers and body together. */

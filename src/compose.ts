@@ -17,6 +17,7 @@ import { type Restored, restoreSqlite } from './storage/sqlite/files/restore.ts'
 import { openSqliteSource, openSqliteTarget } from './storage/sqlite/sql/sqlite-copy.ts'
 import { databaseIn, journalIn, openSqliteStore } from './storage/sqlite/store.ts'
 import type { EndedThread } from './storage/sqlite/threads/restarting-thread.ts'
+import { type BulkEvents, BulkWork } from './tokens/bulk-work.ts'
 import { type ConfirmationEvents, confirming } from './tokens/confirmation.ts'
 import { Dispatch, type DispatchEvents } from './tokens/dispatch.ts'
 import { OperatorError } from './tokens/errors.ts'
@@ -63,6 +64,8 @@ export interface Latchkey extends Omit<Engine, 'storeSecret'> {
   readonly verifiers: Verifiers
   /** Sends the events of webhooks. */
   readonly dispatch: (events: DispatchEvents) => Dispatch
+  /** Carries out bulk operations. */
+  readonly bulkWork: (events: BulkEvents) => BulkWork
   readonly announceExpiring: () => Promise<void>
   readonly stamps: Stamps
   readonly keys: KeyRing
@@ -125,6 +128,7 @@ export async function openLatchkey(config: Config, options: OpenOptions = {}): P
     keys,
     registry: new Registry(parts, receivers),
     dispatch: (events) => new Dispatch(parts, receivers, events),
+    bulkWork: (events) => new BulkWork(parts, events),
     announceExpiring: () => announceExpiring(parts),
     operator: new Operator(parts),
     verifiers,

@@ -2,6 +2,7 @@
 // that shows it are asked for at the same time.
 import { keptKey, takeKeyFromAddress } from './api/account-key.ts'
 import { readFirst } from './api/first-reads.ts'
+import { drawPlainRows } from './first-rows.ts'
 import { loadLater, loadTokens } from './load.ts'
 
 const linkedKey = takeKeyFromAddress()
@@ -9,7 +10,7 @@ const root = document.getElementById('root')
 if (root === null) throw new Error('the page has no root')
 
 const page = import('./page.tsx')
-readFirst(location)
+readFirst(location, (rows) => drawPlainRows(root, rows))
 if (keptKey() === undefined) void import('./app/sign-in.tsx')
 else loadFirstView(location.pathname)
 void page.then(({ startPage }) => startPage(root, linkedKey))

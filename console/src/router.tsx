@@ -8,10 +8,11 @@ import { keyList } from './keys/key-search.ts'
 import { loadLater, loadTokens } from './load.ts'
 import { OverviewView } from './overview/overview-view.tsx'
 import { peopleList } from './people/people-search.ts'
-import { parseSearch, stringifySearch } from './search/search-params.ts'
+import { paging, parseSearch, readSearch, stringifySearch } from './search/search-params.ts'
 import { subAccountList } from './sub-accounts/sub-account-search.ts'
 import { readTokenSearch } from './tokens/token-filters.ts'
 import { verifierList } from './verifiers/verifier-search.ts'
+import { webhookList } from './webhooks/webhook-search.ts'
 
 const root = createRootRoute({ component: Frame, notFoundComponent: NotFound })
 const overview = createRoute({
@@ -69,7 +70,41 @@ const verifiers = createRoute({
   validateSearch: verifierList.read,
 })
 
-const routeTree = root.addChildren([overview, tokens, token, subAccounts, subAccount, history, keys, people, verifiers])
+const leaks = createRoute({
+  getParentRoute: () => root,
+  path: '/leaks',
+  component: lazyRouteComponent(loadLater, 'LeakView'),
+})
+
+const webhooks = createRoute({
+  getParentRoute: () => root,
+  path: '/webhooks',
+  component: lazyRouteComponent(loadLater, 'WebhooksView'),
+  validateSearch: webhookList.read,
+})
+
+/** Its search is the page of its deliveries. */
+const webhook = createRoute({
+  getParentRoute: () => root,
+  path: '/webhooks/$webhookId',
+  component: lazyRouteComponent(loadLater, 'WebhookView'),
+  validateSearch: (raw: Record<string, unknown>) => readSearch(paging, raw),
+})
+
+const routeTree = root.addChildren([
+  overview,
+  tokens,
+  token,
+  subAccounts,
+  subAccount,
+  history,
+  leaks,
+  keys,
+  people,
+  verifiers,
+  webhooks,
+  webhook,
+])
 
 /** Called once the key is out of the address, so that the router never sees it. */
 export function createConsoleRouter() {

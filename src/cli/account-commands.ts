@@ -106,6 +106,7 @@ export function addKeyCommands(program: Command, manage: Manage): void {
       const keys = await management.listKeys(all)
       output.result(keys, keys.length === 0 ? { title: 'No account keys yet.' } : { rows: keys.map(views.toRow) })
     },
+    'keys',
   )
   manage(
     key
@@ -144,6 +145,7 @@ export function addSubAccountCommands(program: Command, manage: Manage): void {
     ),
     async (management, filters, output) =>
       showPage(output, await management.listSubAccounts({ ...filters }), 'sub-account', views.subAccountRow),
+    'sub-accounts',
   )
   manage<PatchOptions & { name?: string; email?: string; companyName?: string }>(
     addPatch(

@@ -5,7 +5,7 @@ import { type Config, readProcessConfig } from '../config.ts'
 import { MAX_LIMIT, type Page, type RawQuery, readPageRequest, toPage } from '../tokens/model/page.ts'
 import { chooseServer, LOCAL, refuseServer } from './contexts.ts'
 import { LocalManagement } from './local-management.ts'
-import type { Management } from './management.ts'
+import { type ExportedList, type Management, UsageError } from './management.ts'
 import { Output, type Row, type Streams } from './output.ts'
 import { manageThrough } from './remote-management.ts'
 import { toRow } from './views.ts'
@@ -48,19 +48,24 @@ async function withStore(config: Config, options: OpenOptions, work: (latchkey: 
   }
 }
 
-/** Defines what a command does with what it manages, wherever that is. */
-export type Manage = <Options extends object>(
-  command: Command,
-  run: (management: Management, options: Options, output: Output, argument: string) => Promise<void>,
-) => void
+type RunManaged<Options> = (management: Management, options: Options, output: Output, argument: string) => Promise<void>
+
+/** Defines what a command does with what it manages, wherever that is. A command that prints a list can print it as CSV, too. */
+export type Manage = <Options extends object>(command: Command, run: RunManaged<Options>, list?: ExportedList) => void
 
 export const manageWith =
   (streams: Streams): Manage =>
-  (command, run) => {
+  (command, run, list) => {
+    if (list !== undefined) command.option(...CSV_OPTION)
     mayRunAnywhere(command.option(...JSON_OPTION)).action(async () => {
-      const { account, json = false, ...options } = command.opts<{ account?: string; json?: boolean }>()
+      const { account, json = false, csv = false, ...options } = command.opts<SharedOptions>()
+      if (json && csv) throw new UsageError('--json and --csv exclude each other')
       const output = new Output(streams, json)
-      const work = (management: Management) => run(management, options as never, output, command.args[0] ?? '')
+      const [argument = ''] = command.args
+      const work = (management: Management) =>
+        list !== undefined && csv
+          ? output.pass(management.exportList(list, filtersOf(command, options), argument || undefined))
+          : run(management, options as never, output, argument)
       const config = readProcessConfig()
       const server = chooseServer(config, contextNameOf(command))
       if (server !== undefined) await manageThrough(server, account, work)
@@ -68,6 +73,20 @@ export const manageWith =
         await withStore(config, { mayCreateStore: false }, (latchkey) => work(new LocalManagement(latchkey, account)))
     })
   }
+
+const CSV_OPTION = ['--csv', 'print all that the filters match, as CSV'] as const
+
+interface SharedOptions {
+  readonly account?: string
+  readonly json?: boolean
+  readonly csv?: boolean
+}
+
+/** What was typed, with the names that the API has: pages have defaults, and CSV has no pages. */
+function filtersOf(command: Command, options: object): RawQuery {
+  const typed = Object.entries(options).filter(([name]) => command.getOptionValueSource(name) !== 'default')
+  return Object.fromEntries(typed.map(([name, value]) => [name === 'subAccount' ? 'subAccountId' : name, value]))
+}
 
 const ANYWHERE = new WeakSet<Command>()
 

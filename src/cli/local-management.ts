@@ -1,6 +1,8 @@
 // Management of the store that this process has opened, as its operator.
 import type {
   Access,
+  BulkOperation,
+  BulkRequest,
   NewKey,
   NewSubAccount,
   NewToken,
@@ -12,6 +14,7 @@ import type {
 import type { Latchkey } from '../compose.ts'
 import type { Text } from '../tokens/leaks/candidates.ts'
 import { readAccess } from '../tokens/model/access.ts'
+import { readBulkRequest } from '../tokens/model/bulk.ts'
 import { type RawQuery, readPageRequest, readSearch, readTokenQuery } from '../tokens/model/page.ts'
 import { type Caller, permissionsOf } from '../tokens/model/permissions.ts'
 import { parseTime } from '../tokens/model/times.ts'
@@ -26,7 +29,9 @@ import { readUsageRange } from '../tokens/model/usage.ts'
 import { readNewWebhook, readWebhookPatch } from '../tokens/model/webhook.ts'
 import type { CreatedToken } from '../tokens/operator.ts'
 import { readHistoryQuery } from '../tokens/record/history.ts'
+import { bulkToWire, previewToWire } from '../wire/bulk.ts'
 import { permissionsToWire } from '../wire/caller.ts'
+import { exportHistory, exportKeys, exportSubAccounts, exportTokens } from '../wire/exports.ts'
 import { historyToWire, idsIn } from '../wire/history.ts'
 import { keyToWire } from '../wire/key.ts'
 import { leakToWire } from '../wire/leak.ts'
@@ -36,9 +41,11 @@ import { usageToWire } from '../wire/usage.ts'
 import { explanationToWire, verdictToWire } from '../wire/verdict.ts'
 import { verifierToWire } from '../wire/verifier.ts'
 import { deliveryToWire, outcomeToWire, webhookToWire } from '../wire/webhook.ts'
-import { type Management, UsageError } from './management.ts'
+import { type ExportedList, type Management, UsageError } from './management.ts'
+import { untilOver } from './until-over.ts'
 
 const NO_ACCOUNT = 'Name the account: --account ID. `latchkey account list` shows all of this store.'
+const EXPORTS = { tokens: exportTokens, 'sub-accounts': exportSubAccounts, keys: exportKeys, history: exportHistory }
 const DETAILED = { details: true, masked: true } as const
 
 export class LocalManagement implements Management {
@@ -135,6 +142,44 @@ export class LocalManagement implements Management {
 
   accountOf(tokenId: string) {
     return this.#operator.getOwner(tokenId)
+  }
+
+  async previewChange(fields: BulkRequest) {
+    const [caller, origin] = [await this.#forAccount(), this.#operator.origin()]
+    return previewToWire(await this.#registry.bulk.preview(caller, readBulkRequest(fields, origin.at), origin))
+  }
+
+  async changeTokens(fields: BulkRequest) {
+    const [caller, origin] = [await this.#forAccount(), this.#operator.origin()]
+    return bulkToWire(await this.#registry.bulk.order(caller, readBulkRequest(fields, origin.at), origin))
+  }
+
+  async undoBulk(id: string) {
+    return bulkToWire(await this.#registry.bulk.undo(await this.#forOwnerOf(id), id, this.#operator.origin()))
+  }
+
+  async getBulk(id: string) {
+    return bulkToWire(await this.#registry.bulk.get(await this.#forOwnerOf(id), id))
+  }
+
+  async listBulk(query: RawQuery) {
+    const page = await this.#registry.bulk.list(await this.#forAccount(), readPageRequest(query))
+    return { ...page, items: page.items.map(bulkToWire) }
+  }
+
+  async awaitBulk(id: string, onProgress: (operation: BulkOperation) => void) {
+    const failed = Promise.withResolvers<never>()
+    const onFailed = (_: string, error: unknown) => failed.reject(error)
+    const work = this.#latchkey.bulkWork({ onChanged: () => {}, onFailed })
+    const look = async () => {
+      await work.begin()
+      return this.getBulk(id)
+    }
+    try {
+      return await Promise.race([untilOver(look, onProgress), failed.promise])
+    } finally {
+      await work.stop()
+    }
   }
 
   async disableLeaked(text: Text, dryRun: boolean) {
@@ -252,10 +297,32 @@ export class LocalManagement implements Management {
 
   async listHistory(id: string | undefined, query: RawQuery) {
     const asked = readHistoryQuery(query)
-    const isToken = id !== undefined && !id.startsWith('acc_')
-    const caller = isToken ? await this.#forOwnerOf(id) : await this.#forAccount(id)
-    const page = await this.#registry.listHistory(caller, isToken ? { ...asked, tokenId: id } : asked)
+    const { caller, tokenId } = await this.#forHistoryOf(id)
+    const page = await this.#registry.listHistory(caller, { ...asked, tokenId })
     return historyToWire(page, await this.#registry.findNames(caller, idsIn(page)), ({ seq }) => seq)
+  }
+
+  async #forHistoryOf(id: string | undefined): Promise<{ caller: Caller; tokenId?: string }> {
+    if (id === undefined || id.startsWith('acc_')) return { caller: await this.#forAccount(id) }
+    return { caller: await this.#forOwnerOf(id), tokenId: id }
+  }
+
+  async *exportList(list: ExportedList, { all = false, ...query }: RawQuery & { readonly all?: boolean }, id?: string) {
+    const { caller, tokenId } = all
+      ? { caller: this.#operator.actFor(await this.#keyAccount(true)) }
+      : await this.#forHistoryOf(id)
+    const params = tokenId === undefined ? {} : { id: tokenId }
+    const { header, read } = await EXPORTS[list](this.#registry, {
+      caller,
+      query,
+      params,
+      now: this.#operator.origin().at,
+    })
+    yield header
+    for (let part = await read(undefined); ; part = await read(part.next)) {
+      yield part.text
+      if (part.next === undefined) return
+    }
   }
 }
 

@@ -2,6 +2,10 @@
 // with the documents of the API, so that a command prints the same either way.
 import type {
   Access,
+  BulkOperation,
+  BulkPage,
+  BulkPreview,
+  BulkRequest,
   CreatedKey,
   CreatedWebhook,
   DeletedToken,
@@ -63,6 +67,14 @@ export interface Management {
   /** The account that has the token. */
   accountOf(tokenId: string): Promise<string>
 
+  previewChange(request: BulkRequest): Promise<BulkPreview>
+  changeTokens(request: BulkRequest): Promise<BulkOperation>
+  undoBulk(id: string): Promise<BulkOperation>
+  getBulk(id: string): Promise<BulkOperation>
+  listBulk(query: RawQuery): Promise<BulkPage>
+  /** Resolves when the operation is over. A server carries it out; on the local store this process does, if no server is faster. */
+  awaitBulk(id: string, onProgress: (operation: BulkOperation) => void): Promise<BulkOperation>
+
   /** Switches off the tokens whose credentials stand in a text, unless it is a dry run. */
   disableLeaked(text: Text, dryRun: boolean): Promise<LeakReport>
 
@@ -91,7 +103,12 @@ export interface Management {
 
   /** Of an account or a token; without an id, of the account that is managed. */
   listHistory(id: string | undefined, query: RawQuery): Promise<HistoryPage>
+
+  /** As CSV, piece by piece. `id` is whose history it is; `all` asks for the keys for all accounts. */
+  exportList(list: ExportedList, query: RawQuery & { readonly all?: boolean }, id?: string): AsyncIterable<string>
 }
+
+export type ExportedList = 'tokens' | 'sub-accounts' | 'keys' | 'history'
 
 /** The command cannot be carried out as it was typed. */
 export class UsageError extends Error {

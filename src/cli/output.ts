@@ -1,10 +1,13 @@
 // Prints results: lines and tables for people, one JSON document for scripts, and no terminal control characters.
+import type { Writable } from 'node:stream'
 import { STEERING_CHARACTERS } from '../tokens/model/token.ts'
 
 export interface Streams {
   /** A getter in production: other commands must not open standard input, or they would wait for a terminal. */
   readonly stdin?: AsyncIterable<string | Uint8Array> & { readonly isTTY?: boolean }
-  readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean }
+  readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean } & Partial<
+    Pick<Writable, 'writable' | 'once'>
+  >
   readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean }
 }
 
@@ -51,6 +54,16 @@ export class Output {
   /** For pino: one line of the log. */
   write(line: string): void {
     this.#streams.stdout.write(line)
+  }
+
+  /** As fast as it is taken; ends early where nobody reads any more, such as `head`. */
+  async pass(texts: AsyncIterable<string>): Promise<void> {
+    const { stdout } = this.#streams
+    for await (const text of texts) {
+      if (stdout.writable === false) return
+      if (stdout.write(text) !== false) continue
+      await new Promise((resolve) => void stdout.once?.('drain', resolve).once('close', resolve))
+    }
   }
 
   get isTerminal(): boolean {

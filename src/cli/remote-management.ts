@@ -1,6 +1,9 @@
 // Management through a server, with the rights of an account key.
 import type {
   Access,
+  BulkOperation,
+  BulkPreview,
+  BulkRequest,
   LatchkeyClient,
   LatchkeyError,
   LeakReport,
@@ -18,8 +21,10 @@ import { OperatorError } from '../tokens/errors.ts'
 import { overlapping, type Text } from '../tokens/leaks/candidates.ts'
 import { MAX_LIMIT, type RawQuery } from '../tokens/model/page.ts'
 import type { Server } from './contexts.ts'
+import { downloadCsv } from './csv-download.ts'
 import { EXIT, exitCodeOf, ServerFailure } from './exit-codes.ts'
-import { type Management, UsageError } from './management.ts'
+import { type ExportedList, type Management, UsageError } from './management.ts'
+import { untilOver } from './until-over.ts'
 
 /** `account` is what the command names, which must be the account of the key. */
 export async function manageThrough(
@@ -29,7 +34,7 @@ export async function manageThrough(
 ): Promise<void> {
   // Loaded late: most commands work without it.
   const { createClient, LatchkeyError } = await import('../../client/latchkey-client.ts')
-  const management = new RemoteManagement(createClient({ baseUrl: server.url, accountKey: server.key }))
+  const management = new RemoteManagement(createClient({ baseUrl: server.url, accountKey: server.key }), server)
   try {
     if (account !== undefined) await management.requireAccount(account)
     await work(management)
@@ -53,9 +58,11 @@ function toFailure({ code, message, status, requestId, cause }: LatchkeyError, {
 
 class RemoteManagement implements Management {
   readonly #client: LatchkeyClient
+  readonly #server: Server
 
-  constructor(client: LatchkeyClient) {
+  constructor(client: LatchkeyClient, server: Server) {
     this.#client = client
+    this.#server = server
   }
 
   async requireAccount(account: string): Promise<void> {
@@ -112,6 +119,30 @@ class RemoteManagement implements Management {
   /** A server shows no other account's. */
   accountOf() {
     return this.#accountId()
+  }
+
+  async previewChange(request: BulkRequest) {
+    return (await this.#client.changeTokens({ body: { ...request, dryRun: true } })) as BulkPreview
+  }
+
+  async changeTokens(body: BulkRequest) {
+    return (await this.#client.changeTokens({ body })) as BulkOperation
+  }
+
+  undoBulk(id: string) {
+    return this.#client.undoBulk({ id })
+  }
+
+  getBulk(id: string) {
+    return this.#client.getBulk({ id })
+  }
+
+  listBulk(query: RawQuery) {
+    return this.#client.listBulk(query)
+  }
+
+  awaitBulk(id: string, onProgress: (operation: BulkOperation) => void) {
+    return untilOver(() => this.getBulk(id), onProgress)
   }
 
   /** A server takes texts of some megabytes. What a later piece repeats was switched off with an earlier one. */
@@ -206,5 +237,12 @@ class RemoteManagement implements Management {
     if (id !== undefined && !id.startsWith('acc_')) return this.#client.listTokenHistory({ ...asked, id })
     if (id !== undefined) await this.requireAccount(id)
     return this.#client.listAccountHistory(asked)
+  }
+
+  async *exportList(list: ExportedList, { all = false, ...query }: RawQuery & { readonly all?: boolean }, id?: string) {
+    if (all) throw new UsageError(ALL_IS_LOCAL)
+    const isAccount = id?.startsWith('acc_')
+    if (id !== undefined && isAccount) await this.requireAccount(id)
+    yield* downloadCsv(this.#server, list, isAccount ? undefined : id, query)
   }
 }

@@ -4,11 +4,12 @@ import { OperatorError } from '../tokens/errors.ts'
 import { ACTIONS } from '../tokens/model/actions.ts'
 import { toTimeOrNull } from '../tokens/model/times.ts'
 import { MAX_OVERLAP_SECONDS } from '../tokens/model/update.ts'
-import { EFFECTIVE_STATUSES } from '../tokens/verify/verdict.ts'
+import { addBulkCommands } from './bulk-commands.ts'
 import { addAccount, addPaging, type Manage, type OnStore, show, showPage } from './command.ts'
 import { verifyHistory } from './doctor.ts'
 import { UsageError } from './management.ts'
 import type { Output, Streams } from './output.ts'
+import { addTokenFilters } from './token-filters.ts'
 import {
   addExpiry,
   addPatch,
@@ -90,13 +91,14 @@ export function addTokenCommands(program: Command, manage: Manage, streams: Stre
     },
   )
   manage<{ subAccount?: string }>(
-    addTokenFilters(addAccount(token.command('list'))).description(
+    addPaging(addTokenFilters(addAccount(token.command('list')))).description(
       'the tokens of an account, newest first, with the ends of their credentials',
     ),
     async (management, { subAccount: subAccountId, ...filters }, output) => {
       const page = await management.listTokens({ ...filters, subAccountId })
       showPage(output, { ...page, items: page.items.map(detailedToken) }, 'token', tokenRow)
     },
+    'tokens',
   )
   manage<Expiry & PatchOptions & { name?: string; status?: 'active' | 'inactive'; tag?: readonly string[] }>(
     addPatch(
@@ -166,30 +168,7 @@ export function addTokenCommands(program: Command, manage: Manage, streams: Stre
       output.result({ _id, deleted: true }, { title: `Deleted ${_id}.` })
     },
   )
-}
-
-/** Those of the API's list. The domain checks the values. */
-function addTokenFilters(command: Command): Command {
-  const choice = (flags: string, description: string, values: readonly string[]) =>
-    new Option(flags, description).choices([...values]).argParser(String)
-  return addPaging(
-    command
-      .option('--sub-account <id>', 'only of this sub-account')
-      .addOption(choice('--status <status>', 'only active or inactive ones', ['active', 'inactive']))
-      .addOption(
-        choice('--effective-status <status>', 'only those of which verification says this', EFFECTIVE_STATUSES),
-      )
-      .option('--search <text>', 'part of its name')
-      .option('--credential-end <characters>', 'only with a credential that ends with these four characters')
-      .option('--tag <tag...>', 'only with all of these tags')
-      .addOption(choice('--used <when>', 'only those never used', ['never']))
-      .option('--idle-days <days>', 'only those made at least so many days ago, and not used since')
-      .option('--suspended-days <days>', 'only of sub-accounts that have been suspended for so many days')
-      .option('--created-from <time>', 'only made at this time or later, such as 2030-01-31T12:00:00Z')
-      .option('--created-before <time>', 'only made before this time')
-      .option('--expires-from <time>', 'only those that expire at this time or later')
-      .option('--expires-before <time>', 'only those that expire before this time'),
-  )
+  addBulkCommands(token, manage)
 }
 
 export function addHistoryCommands(program: Command, manage: Manage, onStore: OnStore): void {
@@ -209,6 +188,7 @@ export function addHistoryCommands(program: Command, manage: Manage, onStore: On
     ),
     async (management, filters, output, id) =>
       showPage(output, await management.listHistory(id || undefined, { ...filters }), 'change', historyRow),
+    'history',
   )
   onStore(
     history.command('verify').description('find any row altered, removed or inserted'),

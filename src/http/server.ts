@@ -32,8 +32,11 @@ import { requestIdOf } from './protocol/request-id.ts'
 import { unknownNamesCheck } from './protocol/unknown-names.ts'
 import { apiDescription, DESCRIPTION_PAGE, withNamedSchemas } from './routes/api-description.ts'
 import { authRoutes } from './routes/auth-routes.ts'
+import { bulkRoutes } from './routes/bulk-routes.ts'
 import { CONSOLE_FILES, consoleRoutes } from './routes/console-routes.ts'
+import { CsvResponses, wantsCsv, withoutFormat } from './routes/csv-responses.ts'
 import { eventRoutes } from './routes/event-routes.ts'
+import { grantRoutes } from './routes/grant-routes.ts'
 import { historyRoutes } from './routes/history-routes.ts'
 import { keyRoutes } from './routes/key-routes.ts'
 import { leakReportRoutes } from './routes/leak-report-routes.ts'
@@ -84,8 +87,11 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   // The domain validates input. Schemas only describe it, and serialize output.
   server.setValidatorCompiler(() => () => true)
   addBodyParsers(server, memory)
+  const csv = new CsvResponses(parts, authenticate, (request, reply, work) =>
+    during(parts.registry, request, reply, work),
+  )
   for (const route of [...allRoutes(parts, server), ...eventRoutes(parts, admit, authenticate)]) {
-    if ('answer' in route) addAccountRoute(server, parts, admit, route)
+    if ('answer' in route) addAccountRoute(server, parts, admit, route, csv)
     else addPlainRoute(server, parts.registry, route)
   }
   addHooks(server, parts, admit, registered)
@@ -128,6 +134,7 @@ function optionsOf(memory: BufferedMemory): FastifyHttpOptions<Server> {
 function allRoutes(parts: ServerParts, server: FastifyInstance): readonly Route[] {
   return [
     ...Object.values(tokenRoutes),
+    ...Object.values(bulkRoutes),
     ...Object.values(historyRoutes),
     ...usageRoutes(parts),
     ...Object.values(overviewRoutes),
@@ -137,6 +144,7 @@ function allRoutes(parts: ServerParts, server: FastifyInstance): readonly Route[
     ...leakReportRoutes(parts),
     ...Object.values(webhookRoutes),
     ...sessionRoutes(parts),
+    ...grantRoutes(parts),
     ...authRoutes(parts),
     ...Object.values(subAccountRoutes),
     ...verifierRoutes(parts),
@@ -194,7 +202,13 @@ async function refuseUnknown(
   throw new HttpFailure(405, `${request.method} is not allowed here`, { allow: allowed.join(', ') })
 }
 
-function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Admit, route: AccountRoute): void {
+function addAccountRoute(
+  server: FastifyInstance,
+  parts: ServerParts,
+  admit: Admit,
+  route: AccountRoute,
+  csv: CsvResponses,
+): void {
   const { registry, app, now } = parts
   const { success } = route
   const showMessage = isWrite(route) ? 1 : 0
@@ -204,23 +218,25 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Adm
     await admit(request)
     for (const right of rights) requireRight(callerOf(request).permissions, right)
   }
-  const handle = async (request: FastifyRequest, reply: FastifyReply) => {
-    await admitAgain(request, admitWithRights)
-    const caller = callerOf(request)
+  const readInput = (request: FastifyRequest) => {
+    const query = request.query as RouteInput['query']
     const input = {
-      caller,
+      caller: callerOf(request),
       params: request.params as RouteInput['params'],
-      query: request.query as Record<string, unknown>,
+      query: route.csv === undefined ? query : withoutFormat(query),
       body: request.body,
       headers: request.headers,
       origin: originOf(request, now()),
     }
     checkNames?.(input)
+    return input
+  }
+  const handle = async (request: FastifyRequest, reply: FastifyReply, input: RouteInput) => {
     const result = await during(registry, request, reply, () => route.answer(registry, input))
     if (showMessage === 1) parts.onChange?.()
     request.tokenId = result.tokenId
     if (result.headers !== undefined) reply.headers(result.headers)
-    reply.code(success.status ?? 200)
+    reply.code(result.isDryRun ? 200 : (success.status ?? 200))
     return result
   }
   server.route({
@@ -235,7 +251,10 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Adm
       return admitWithRights(request)
     },
     async handler(request, reply) {
-      const { message = success.message, data } = await handle(request, reply)
+      await admitAgain(request, admitWithRights)
+      const input = readInput(request)
+      if (route.csv !== undefined && wantsCsv(request)) return csv.send(route, rights, input, request, reply)
+      const { message = success.message, data } = await handle(request, reply, input)
       return successBody(app, message, data, showMessage)
     },
   })

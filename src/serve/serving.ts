@@ -115,6 +115,10 @@ async function serve(
     onOutcome: ({ kind }) => metrics.countDelivery(kind),
     onFailed: (webhook, err) => log.warn({ webhook, err }, 'nothing can be sent to this webhook now'),
   })
+  const bulkWork = latchkey.bulkWork({
+    onChanged: () => onChange(),
+    onFailed: (operation, err) => log.warn({ operation, err }, 'a bulk operation cannot go on now, and is tried again'),
+  })
   metrics.watchWebhooks(store, now)
   const ageUsage = async () => {
     if (await registry.usage.age()) deliveries.ask('usage of before')
@@ -127,6 +131,7 @@ async function serve(
       { name: 'event streams', everyMs: BEAT_EVERY_MS, run: () => events.beat() },
       { name: 'webhooks', everyMs: LOOK_FOR_NEWS_MS, run: () => dispatch.begin() },
       { name: 'claims', everyMs: RENEW_EVERY_MS, isUrgent: true, run: () => dispatch.renew() },
+      { name: 'bulk operations', everyMs: LOOK_FOR_NEWS_MS, run: () => bulkWork.begin() },
       { name: 'expiry notices', everyMs: ANNOUNCE_EVERY_MS, run: () => latchkey.announceExpiring() },
     ],
     (task, err) => log.warn({ task, err }, 'failed, and is tried again'),
@@ -134,6 +139,7 @@ async function serve(
   const onChange = () => {
     deliveries.ask('news')
     if (dispatch.hasWebhooks) deliveries.ask('webhooks')
+    if (registry.bulk.takeOrders()) deliveries.ask('bulk operations')
   }
   const server = await buildServer({
     registry,
@@ -169,7 +175,7 @@ async function serve(
     await pause(config.drainSeconds * 1000)
     events.close()
     latchkey.verifiers.release()
-    await Promise.all([deliveries.stop(), dispatch.stop()])
+    await Promise.all([deliveries.stop(), dispatch.stop(), bulkWork.stop()])
     await closeConnections(server.server, sockets)
     await server.close()
     await reports.drain()

@@ -1,22 +1,21 @@
 // SQL made from the domain's tables, for both engines. Columns are always named: a statement that PostgreSQL has prepared with
 // a * fails as soon as a column is added.
+import type { StoredBulk, StoredPart } from '../tokens/model/bulk.ts'
 import type { Verifier } from '../tokens/model/lease.ts'
 import type { StoredSession } from '../tokens/model/session.ts'
+import { type RecordOf, type StoredRow, storedFields, type Table, type Value } from '../tokens/model/table.ts'
 import {
   ACCOUNT_KEYS,
   ACCOUNTS,
+  BULK_OPERATIONS,
+  BULK_PARTS,
   HISTORY,
   HISTORY_HEADS,
   IDEMPOTENCY_KEYS,
   LIMITS,
-  type RecordOf,
   SESSIONS,
-  type StoredRow,
   SUB_ACCOUNTS,
-  storedFields,
-  type Table,
   TOKENS,
-  type Value,
   VERIFIERS,
   WEBHOOK_DELIVERIES,
   WEBHOOKS,
@@ -112,6 +111,8 @@ export const VERIFIER = new Selection<Verifier>(namesOf(VERIFIERS))
 export const LIMIT = new Selection<RecordOf<typeof LIMITS>>(namesOf(LIMITS))
 export const WEBHOOK = new Selection<Stamped<StoredWebhook>>(namesOf(WEBHOOKS))
 export const DELIVERY = new Selection<StoredDelivery>(namesOf(WEBHOOK_DELIVERIES))
+export const BULK = new Selection<Stamped<StoredBulk>>(namesOf(BULK_OPERATIONS))
+export const BULK_PART = new Selection<Stamped<StoredPart>>(namesOf(BULK_PARTS))
 export const TOKEN = new Selection<Stamped<TokenRecord>>(namesOf(TOKENS))
 
 /** What lists show, and nothing that only verification and changes need. */

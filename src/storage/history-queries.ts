@@ -21,7 +21,10 @@ export function listHistory(
   const values = new Values(dialect.sign)
   const account = values.add(accountId)
   const conditions = values.conditions([
-    [query.tokenId, (parameter) => `token_id = ${parameter}`],
+    [
+      query.tokenId,
+      (parameter) => (query.withSubAccount ? concerns(dialect, account, parameter) : `token_id = ${parameter}`),
+    ],
     [query.by, (parameter) => `by = ${parameter}`],
     [query.action, (parameter) => `action = ${parameter}`],
     [query.from, (parameter) => `at >= ${parameter}`],
@@ -35,7 +38,7 @@ export function listHistory(
     ...toHistoryRow(HISTORY_ROW.read(row, from)),
     subAccountId: (row.at(-1) || null) as string | null,
   })
-  const isAscending = query.afterSeq !== undefined
+  const isAscending = query.afterSeq !== undefined && query.beforeSeq === undefined
   if (conditions.length > 0) {
     const bounds = values.conditions([
       [query.afterSeq, (parameter) => `seq > ${parameter}`],
@@ -61,7 +64,7 @@ function numberedRows(values: Values, account: string, query: HistoryQuery, colu
       LEFT JOIN history item ON item.account_id = ${account} AND item.seq > ${from} AND item.seq <= ${to}
       ORDER BY item.seq ${direction}`,
   })
-  if (afterSeq !== undefined) {
+  if (afterSeq !== undefined && beforeSeq === undefined) {
     const [after, last] = [number(afterSeq), number(afterSeq + limit)]
     return rows(`CASE WHEN ${head} > ${after} THEN ${head} - ${after} ELSE 0 END`, after, last, 'ASC')
   }
@@ -75,6 +78,19 @@ function numberedRows(values: Values, account: string, query: HistoryQuery, colu
 const ofSubAccounts = ({ among, subAccountOf }: Dialect, account: string, ids: string) => `(
   ${among('subject', ids)} OR token_id IN (SELECT c.token_id FROM history c WHERE c.account_id = ${account}
     AND c.action = 'token.create' AND ${among(subAccountOf('c.to_facts'), ids)}))`
+
+/** What was done to a token, and what was done to all tokens of its sub-account while it was there. */
+function concerns({ contains, withoutMetadata, subAccountOf }: Dialect, account: string, token: string): string {
+  const facts = withoutMetadata('o.to_facts')
+  return `seq IN (
+    SELECT seq FROM history WHERE account_id = ${account} AND token_id = ${token}
+    UNION ALL
+    SELECT o.seq FROM history c JOIN history o ON o.account_id = ${account} AND o.subject = ${subAccountOf('c.to_facts')} AND o.seq > c.seq
+    WHERE c.account_id = ${account} AND c.token_id = ${token} AND c.action = 'token.create' AND o.action = 'sub-account.update'
+      AND (${contains(facts, `'"policy":'`)} OR ${contains(facts, `'"suspendedAt":'`)})
+      AND NOT EXISTS (SELECT 1 FROM history d WHERE d.account_id = ${account} AND d.token_id = ${token}
+        AND d.action = 'token.delete' AND d.seq < o.seq))`
+}
 
 /** Of the token that the row is about: its first row says for whom it was created. */
 const subAccountOfItem = ({ subAccountOf }: Dialect, account: string) => `(

@@ -1,5 +1,5 @@
 // What a copy reads of a store that is locked, in the same words for both engines.
-import type { StoredRow, Table } from '../tokens/model/tables.ts'
+import type { StoredRow, Table } from '../tokens/model/table.ts'
 import { columnOf, selectList, tableOf } from './columns.ts'
 
 /** The table that a copy creates first and removes last. */

@@ -4,7 +4,7 @@
 import type { VerifierQuery } from '../tokens/event-ports.ts'
 import type { Verifier } from '../tokens/model/lease.ts'
 import { canMatch, type Slice } from '../tokens/model/page.ts'
-import type { StoredRow, Table } from '../tokens/model/tables.ts'
+import type { StoredRow, Table } from '../tokens/model/table.ts'
 import { type AccountKey, foldCase } from '../tokens/model/token.ts'
 import type { KeyQuery, StampedSubAccountRow, SubAccountQuery } from '../tokens/ports.ts'
 import { columnOf, KEY, namesOf, Selection, subAccountRow, tableOf, toSubAccountRow, VERIFIER } from './columns.ts'

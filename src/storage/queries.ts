@@ -85,6 +85,7 @@ export const findOwner = query(
   byId,
   `SELECT account_id FROM sub_accounts WHERE id = ?1 UNION ALL SELECT account_id FROM tokens WHERE id = ?1
    UNION ALL SELECT account_id FROM webhooks WHERE id = ?1
+   UNION ALL SELECT account_id FROM bulk_operations WHERE id = ?1
    UNION ALL SELECT account_id FROM history WHERE token_id = ?1 LIMIT 1`,
   ([row]) => row?.[0] as string | undefined,
 )

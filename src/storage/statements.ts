@@ -23,6 +23,8 @@ export interface Dialect {
   /** A column by which SQLite must not choose an index: it does not know that another one finds fewer rows. */
   withoutIndex(column: string): string
   contains(column: string, text: string): string
+  /** Of a token, by its alias in the statement. */
+  foldedName(alias: string): string
   /** `four` is the parameter for as many characters. There is an index on this expression. */
   endsWith(column: string, four: string): string
   /** Joins the rows of a table that match, looked up for each row before it, and ends with a condition. */

@@ -1,6 +1,6 @@
 // What is asked of tokens, for both engines: the filters of lists, the overview, and those that end soon.
 import type { OverviewCounts, OverviewQuestion } from '../tokens/model/overview.ts'
-import type { TokenQuery } from '../tokens/model/page.ts'
+import type { TokenFilter } from '../tokens/model/page.ts'
 import { type ExpiringToken, idFloor, type Status, type Timestamp } from '../tokens/model/token.ts'
 import { subAccountRow, toSubAccountRow } from './columns.ts'
 import { type Dialect, type Question, Values } from './statements.ts'
@@ -31,12 +31,12 @@ export const endingByLifetime = (dialect: Dialect, from: string, before: string,
   )}`
 
 /** Whether a token `t` is of a suspended sub-account. */
-export const ofSuspended = ({ oneOf }: Dialect, account: string) =>
-  oneOf('t.sub_account_id', `SELECT id FROM sub_accounts WHERE account_id = ${account} AND suspended_at IS NOT NULL`)
+export const ofSuspended = ({ oneOf }: Dialect, account: string, owner = 't.sub_account_id') =>
+  oneOf(owner, `SELECT id FROM sub_accounts WHERE account_id = ${account} AND suspended_at IS NOT NULL`)
 
 /** Whether a token `t` is of a sub-account that was suspended before a time, and is. */
-const ofLongSuspended = ({ oneOf }: Dialect, account: string, time: string) =>
-  oneOf('t.sub_account_id', `SELECT id FROM sub_accounts WHERE account_id = ${account} AND suspended_at < ${time}`)
+const ofLongSuspended = ({ oneOf }: Dialect, account: string, time: string, owner: string) =>
+  oneOf(owner, `SELECT id FROM sub_accounts WHERE account_id = ${account} AND suspended_at < ${time}`)
 
 const NEVER_USED = 'NOT EXISTS (SELECT 1 FROM last_used WHERE token_id = t.id)'
 
@@ -49,12 +49,15 @@ export function tokenFilters(
   dialect: Dialect,
   values: Values,
   accountId: string,
-  { subAccountId, status, narrowing = {} }: TokenQuery,
+  { subAccountId, status, narrowing = {} }: TokenFilter,
   from: 't' | 'f' = 't',
 ): string[] {
   const { subAccounts, suspended, neverUsed, expiredAt, unexpiredAt, credentialEnd, tags = [] } = narrowing
-  const { idleSince, suspendedBefore } = narrowing
-  const [tag, ...furtherTags] = new Set(tags)
+  const { idleSince, suspendedBefore, ids } = narrowing
+  const owner = ids === undefined ? 't.sub_account_id' : dialect.withoutIndex('t.sub_account_id')
+  // By their ids, no others are to be found, such as all that have the first tag.
+  const allTags = [...new Set(tags)]
+  const [tag, furtherTags] = ids === undefined ? [allTags[0], allTags.slice(1)] : [undefined, allTags]
   const [createdFrom, createdBefore] = rangeOf(narrowing.createdFrom, earlier(narrowing.createdBefore, idleSince)).map(
     (time) => idFloor('tok', time),
   )
@@ -62,22 +65,23 @@ export function tokenFilters(
   const account = values.add(accountId)
   // The tokens of some sub-accounts, with a tag, or by their credential's end are found by these, not among all of the account's.
   const isFoundByOther =
-    suspended || [subAccounts, tag, credentialEnd, suspendedBefore].some((each) => each !== undefined)
+    suspended || [subAccounts, tag, credentialEnd, suspendedBefore, ids].some((each) => each !== undefined)
   const ofAccount = `${from}.account_id`
   const tagged = (column: string) => `SELECT ${column} FROM token_tags WHERE account_id = ${account}`
   return [
     `${isFoundByOther ? dialect.withoutIndex(ofAccount) : ofAccount} = ${account}`,
     ...values.conditions([
       [subAccountId, (parameter) => `${from}.sub_account_id = ${parameter}`],
-      [subAccounts, (parameter) => dialect.among(`${from}.sub_account_id`, parameter)],
+      [subAccounts, (parameter) => dialect.among(ids === undefined ? `${from}.sub_account_id` : owner, parameter)],
       [status, (parameter) => `${from}.status = ${parameter}`],
+      [ids, (parameter) => dialect.among('t.id', parameter)],
       [createdFrom, (parameter) => `t.id >= ${parameter}`],
       [createdBefore, (parameter) => `t.id < ${parameter}`],
       [expiresFrom, (parameter) => `t.expires_at >= ${parameter}`],
       [expiresBefore, (parameter) => `t.expires_at < ${parameter}`],
       // A look-up for each token, where PostgreSQL would read the uses of all accounts for those that must not exist.
       [idleSince, (parameter) => `coalesce((SELECT at FROM last_used WHERE token_id = t.id), 0) < ${parameter}`],
-      [suspendedBefore, (parameter) => ofLongSuspended(dialect, account, parameter)],
+      [suspendedBefore, (parameter) => ofLongSuspended(dialect, account, parameter, owner)],
       [expiredAt, (parameter) => `(t.expires_at <= ${parameter} OR ${outlived(dialect, account, parameter)})`],
       [
         unexpiredAt,
@@ -100,7 +104,7 @@ export function tokenFilters(
           `(${tagged('count(*)')} AND ${dialect.among('tag', parameter)} AND token_id = t.id) = ${values.add(furtherTags.length)}`,
       ],
     ]),
-    ...(suspended === undefined ? [] : [`${suspended ? '' : 'NOT '}${ofSuspended(dialect, account)}`]),
+    ...(suspended === undefined ? [] : [`${suspended ? '' : 'NOT '}${ofSuspended(dialect, account, owner)}`]),
     ...(neverUsed ? [NEVER_USED] : []),
     dialect.inTime('t.no'),
   ]

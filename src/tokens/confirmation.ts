@@ -9,7 +9,7 @@ import { Recent } from './recent.ts'
 import { methodsOf } from './store-methods.ts'
 
 /** How often this process looks for leases that have run out, while there are any verifiers. */
-const SWEEP_MS = 1_000
+const SWEEP_MS = 2_000
 const MOST_REPORTED = 1_000
 
 /** Such as `AsyncLocalStorage`, which the domain does not import. */
@@ -219,6 +219,16 @@ export function confirming(store: Store, verifiers: Verification, scopes: ScopeK
     },
     updateSubAccount: (accountId, id, update, origin, fingerprints) =>
       confirmed(accountId, store.updateSubAccount(accountId, id, update, origin, fingerprints)),
+    // Of a bulk operation, verifiers are waited for once: before it is over.
+    advanceBulk: async (operation, part, at) => {
+      const after = await store.advanceBulk(operation, part, at)
+      verifiers.committed()
+      return after
+    },
+    endBulk: async (operation, error, at) => {
+      await confirm(operation.accountId)
+      return store.endBulk(operation, error, at)
+    },
     during: (request, work) => scopes.run(request, () => store.during(request, work)),
   }
 }

@@ -10,7 +10,7 @@ import type { Idempotency, KeptRequest, Origin } from './record/history.ts'
 import { STAMP_BYTES, type Stamps } from './trust/vault.ts'
 
 type Operation =
-  | ('creation' | 'rotation' | 'reveal' | 'sub-account' | 'key' | 'leak' | 'webhook')
+  | ('creation' | 'rotation' | 'reveal' | 'sub-account' | 'key' | 'leak' | 'webhook' | 'bulk' | 'bulk-undo')
   | `webhook-${'rotation' | 'redeliver' | 'skip'}`
 
 /** A request with an idempotency key. */

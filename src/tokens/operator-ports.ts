@@ -1,5 +1,5 @@
 // The interfaces that the operator's commands require of a store. The guarantees of ports.ts hold for them, too.
-import type { StoredRow, Table } from './model/tables.ts'
+import type { StoredRow, Table } from './model/table.ts'
 import type { ListedToken, Timestamp, TokenRecord } from './model/token.ts'
 import type { ChainLink } from './record/history.ts'
 

@@ -1,4 +1,5 @@
 // The interfaces that the domain requires of a store. Two engines implement all of it, and one contract suite tests both.
+import type { BulkStore } from './bulk-ports.ts'
 import type {
   AccountFeedStore,
   ClaimStore,
@@ -10,9 +11,10 @@ import type {
 } from './event-ports.ts'
 import type { LimitStore } from './limiter.ts'
 import type { OverviewCounts, OverviewQuestion } from './model/overview.ts'
-import type { PageRequest, Slice, TokenQuery } from './model/page.ts'
+import type { ListPart, PageRequest, PartRequest, Slice, TokenFilter, TokenQuery } from './model/page.ts'
 import type { StoredSession } from './model/session.ts'
-import type { LIMITS, RecordOf } from './model/tables.ts'
+import type { RecordOf } from './model/table.ts'
+import type { LIMITS } from './model/tables.ts'
 import type {
   Account,
   AccountKey,
@@ -65,12 +67,14 @@ export type Store = IdentityStore &
   AccountStore &
   KeyStore &
   ReportStore &
+  ExportStore &
   HistoryFeed &
   AccountFeedStore &
   WebhookStore &
   DeliveryStore &
   ClaimStore &
   ExpiryStore &
+  BulkStore &
   VerifierStore &
   CountStore &
   OwnerStore &
@@ -231,6 +235,17 @@ export interface KeyStore {
   listKeys(accountId: string, query: KeyQuery): Promise<Slice<AccountKey>>
   /** Rejects with `key-not-found`; revoking again changes nothing. */
   revokeKey(id: string, origin: Origin): Promise<AccountKey>
+}
+
+/** Each part is of one snapshot. Rows that exist throughout are in exactly one part: parts are ranges of ids, which never change. */
+export interface ExportStore {
+  exportTokens(accountId: string, filter: TokenFilter, at: PartRequest): Promise<ListPart<TokenRow>>
+  exportSubAccounts(
+    accountId: string,
+    filter: Omit<SubAccountQuery, keyof PageRequest>,
+    at: PartRequest,
+  ): Promise<ListPart<StampedSubAccountRow>>
+  exportKeys(accountId: string, filter: Pick<KeyQuery, 'within'>, at: PartRequest): Promise<ListPart<AccountKey>>
 }
 
 /** Of all accounts. */

@@ -1,12 +1,15 @@
 // What callers can do, the same over HTTP and at the command line; what only the operator can do is in operator.ts.
 import { AccountFeed } from './account-feed.ts'
 import { AccountKeys, type KeyPorts } from './account-keys.ts'
+import { Bulk, type BulkPorts } from './bulk.ts'
 import { Failure } from './errors.ts'
 import type { AccountFeedStore } from './event-ports.ts'
+import { type ExportPorts, Exports } from './exports.ts'
 import { type AskedOnce, askedOnce, creationFields, isSameAnswer, once } from './idempotency.ts'
 import { type LeakPorts, Leaks } from './leaks.ts'
+import type { JsonObject } from './model/fields.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './model/overview.ts'
-import { type Page, type TokenQuery, toPage } from './model/page.ts'
+import { type Page, scopedQuery, type TokenQuery, toPage } from './model/page.ts'
 import { type Caller, type Permissions, parsePermissions, requireRight, sees } from './model/permissions.ts'
 import { ACCOUNT_KEYS, SUB_ACCOUNTS } from './model/tables.ts'
 import { type Account, newId, type StoredKey, type SubAccount, type SubAccountRow, type Token } from './model/token.ts'
@@ -15,11 +18,14 @@ import {
   type NewToken,
   newSubAccountFields,
   newTokenFields,
+  policyAfter,
   type SubAccountUpdate,
   type TokenUpdate,
 } from './model/update.ts'
 import type { Expected, TokenChange } from './plan.ts'
+import { type PolicyImpact, policyImpact } from './policy-impact.ts'
 import type {
+  ActivityStore,
   IdentityStore,
   Parts,
   ReportStore,
@@ -56,13 +62,22 @@ export interface Overview {
   readonly busiest: readonly BusyToken[]
 }
 
-type OwnPorts = IdentityStore & TokenStore & RequestStore & SubAccountStore & ReportStore & VaultStore & ScopeStore
+type OwnPorts = IdentityStore &
+  TokenStore &
+  ActivityStore &
+  RequestStore &
+  SubAccountStore &
+  ReportStore &
+  VaultStore &
+  ScopeStore
 type Ports = OwnPorts &
   VerificationPorts &
   ViewPorts &
   KeyPorts &
   SessionStore &
   LeakPorts &
+  ExportPorts &
+  BulkPorts &
   UsageStore &
   WebhookPorts &
   AccountFeedStore
@@ -73,8 +88,10 @@ export class Registry {
   readonly keys: AccountKeys
   readonly sessions: Sessions
   readonly leaks: Leaks
+  readonly bulk: Bulk
   readonly feed: AccountFeed
   readonly webhooks: Webhooks
+  readonly exports: Exports
   readonly usage: Usage
   // An engine returns the same object while nothing about it has changed: it is checked once.
   readonly #genuineKeys = new WeakSet<StoredKey>()
@@ -87,8 +104,10 @@ export class Registry {
     this.keys = new AccountKeys(parts)
     this.sessions = new Sessions(parts)
     this.leaks = new Leaks(parts)
+    this.bulk = new Bulk(parts)
     this.feed = new AccountFeed(parts)
     this.webhooks = new Webhooks(parts, receivers)
+    this.exports = new Exports(parts, this.#views, this.feed)
     this.usage = new Usage(parts)
   }
 
@@ -151,7 +170,7 @@ export class Registry {
   }
 
   async listTokens(caller: Caller, query: TokenQuery, view: TokenView = {}): Promise<Page<Token>> {
-    const scoped = scopedQuery(caller, query)
+    const scoped = scopedQuery(query, caller.permissions.subAccounts)
     const slice = scoped && (await this.#parts.store.listTokens(caller.accountId, scoped))
     if (slice === undefined) throw new Failure('sub-account-forbidden')
     const items = await this.#views.show(slice.items, viewFor(caller, view))
@@ -344,6 +363,13 @@ export class Registry {
     return this.#parts.store.updateSubAccount(caller.accountId, id, update, origin, fingerprints)
   }
 
+  /** What its tokens would lose by a merge patch of its policy. */
+  async policyImpact(caller: Caller, id: string, patch: JsonObject | null): Promise<PolicyImpact> {
+    const { subAccount } = await this.getSubAccount(caller, id)
+    const { store, now } = this.#parts
+    return policyImpact(store, { caller, subAccount, policy: policyAfter(subAccount, patch), now: now() })
+  }
+
   /** Of one token, deleted ones included, or of the whole account. */
   async listHistory(caller: Caller, { cursor, ...query }: HistoryRequest): Promise<Page<ListedHistoryRow>> {
     const { store } = this.#parts
@@ -382,14 +408,4 @@ export class Registry {
 /** Callers who may see credentials can still ask not to. */
 function viewFor({ permissions }: Caller, { details = false, masked = false }: TokenView): TokenView {
   return { details, masked: masked || !permissions.reveal }
-}
-
-/** Undefined for a sub-account that the caller does not see. */
-function scopedQuery({ permissions }: Caller, query: TokenQuery): TokenQuery | undefined {
-  const { subAccounts } = permissions
-  if (subAccounts === null) return query
-  if (query.subAccountId !== undefined) return sees(permissions, query.subAccountId) ? query : undefined
-  const [first, ...others] = subAccounts
-  if (others.length === 0) return { ...query, subAccountId: first }
-  return { ...query, narrowing: { ...query.narrowing, subAccounts } }
 }

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { Failure } from './errors.ts'
 import { type Page, type PageRequest, toPage } from './model/page.ts'
 import { BY_OIDC, type Caller } from './model/permissions.ts'
-import { endOf, isDue, type StoredSession } from './model/session.ts'
+import { endOf, isDue, type StoredSession, storedUserAgent } from './model/session.ts'
 import { SESSIONS } from './model/tables.ts'
 import { newId } from './model/token.ts'
 import type { Parts, SessionStore } from './ports.ts'
@@ -26,7 +26,9 @@ export const personId = (subject: string) => `${BY_OIDC}${subject}`
 
 /** The request by which a person signs in, chooses an account or signs out. */
 type Source = Pick<Origin, 'requestId' | 'address'>
-const NOWHERE: Source = { requestId: null, address: null }
+/** `userAgent` is what the browser says of itself. */
+type SignInSource = Source & { readonly userAgent?: string | undefined }
+const NOWHERE: SignInSource = { requestId: null, address: null }
 
 /** Whether the grants, which are not known here, let this person enter the account. */
 export type MayEnter = (session: StoredSession, accountId: string) => boolean
@@ -52,11 +54,12 @@ export class Sessions {
   }
 
   /** Returns the cookie, which exists only in this result: its digest is stored. Every sign-in makes a new one. */
-  async start(person: Person, accountId: string | null, from: Source = NOWHERE): Promise<string> {
+  async start(person: Person, accountId: string | null, from: SignInSource = NOWHERE): Promise<string> {
     const { store, stamps } = this.#parts
     const { subject, email, claims } = person
-    const origin = this.#originOf(person, from)
-    const { at } = origin
+    const { userAgent, ...source } = from
+    const origin = this.#originOf(person, source)
+    const { at, address } = origin
     const cookie = randomBytes(COOKIE_BYTES).toString('base64url')
     const session = {
       id: newId('ses', at),
@@ -67,6 +70,8 @@ export class Sessions {
       claims: JSON.stringify(claims),
       createdAt: at,
       seenAt: at,
+      address,
+      userAgent: storedUserAgent(userAgent),
     }
     await store.insertSession(session, origin)
     return cookie

@@ -29,6 +29,14 @@ export class TokenViews {
     return details ? this.#withDetails(rows, tokens) : tokens
   }
 
+  /** With details, and without anything of the credentials. */
+  describe(rows: readonly TokenRow[]): Promise<Token[]> {
+    return this.#withDetails(
+      rows,
+      rows.map((row) => toToken(row, '')),
+    )
+  }
+
   async showOne(row: TokenRow, view: TokenView): Promise<Token> {
     const [token] = await this.show([row], view)
     return token as Token

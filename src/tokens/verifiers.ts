@@ -12,8 +12,11 @@ import type { Origin } from './record/history.ts'
 import { Renewals } from './renewals.ts'
 import type { Stamps } from './trust/vault.ts'
 
-/** The part of a term that a call waits for news; a little less, at random, so that not all come back together. */
-const WAITS = { share: 0.36, jitter: 0.1 }
+/**
+ * The part of a term after which a call is answered; a little less, at random, so that not all come back together. Two of them and some
+ * time to try again fit into the nine tenths that a verifier uses.
+ */
+const ANSWERED = { share: 0.4, jitter: 0.1 }
 const MOST_LEASES = 20_000
 
 export interface NewLease {
@@ -46,6 +49,8 @@ interface LastAnswer {
   /** Without news: a call after another one confirms something, and does not wait for others. */
   readonly isQuiet: boolean
 }
+
+type News = Pick<Leased, 'position' | 'forget'>
 
 export class Verifiers {
   readonly #parts: VerifierParts
@@ -87,8 +92,9 @@ export class Verifiers {
 
   /** The verifier has forgotten all that was changed up to `position`. Waits for news; rejects with `lease-lost` or `verifier-evicted`. */
   async renew(caller: Caller, lease: string, position: string): Promise<Leased> {
-    const { stamps, now } = this.#parts
+    const { stamps, now, monotonic } = this.#parts
     const { accountId, permissions } = caller
+    const begun = monotonic()
     const last = this.#answers.get(lease)
     const isKnown = last?.sealed === position
     const acked = isKnown ? last.position : stamps.openPosition(lease, position)
@@ -97,7 +103,7 @@ export class Verifiers {
     const verifier = await renewing
     this.confirmation.check()
     this.confirmation.sweepLater()
-    const { position: end, forget } = await this.#findNews(verifier, acked)
+    const { position: end, forget } = await this.#findNews(verifier, acked, begun)
     const isLimited = permissions.subAccounts !== null && forget.length > 0
     return this.#answer(verifier, end, isLimited ? 'all' : forget)
   }
@@ -119,8 +125,7 @@ export class Verifiers {
    * The store is always asked after the renewal's commit: an answer that prolongs the lease has every change in it that was
    * committed before the renewal.
    */
-  async #findNews(verifier: Verifier, since: string | undefined): Promise<{ position: string; forget: Forget }> {
-    const { accountId, termMs } = verifier
+  async #findNews({ accountId, termMs }: Verifier, since: string | undefined, begun: number): Promise<News> {
     const concerns = (change: Change) => accountId === ALL_ACCOUNTS || change.accountId === accountId
     const read = async () => {
       const { position, changes } = await this.#feed.since(since)
@@ -129,7 +134,8 @@ export class Verifiers {
     await this.#feed.look()
     const first = await read()
     if (first.forget.length > 0 || this.#isReleased) return first
-    await this.#feed.wait(first.position, concerns, termMs * WAITS.share * (1 - WAITS.jitter * Math.random()))
+    const answeredAt = begun + termMs * ANSWERED.share * (1 - ANSWERED.jitter * Math.random())
+    await this.#feed.wait(first.position, concerns, Math.max(0, answeredAt - this.#parts.monotonic()))
     return read()
   }
 

@@ -6,8 +6,8 @@ import { toTime } from '../tokens/model/times.ts'
 import type { Facts, ListedHistoryRow } from '../tokens/record/history.ts'
 
 /** `names`: the present names of what `idsIn` finds. `positionOf`: the `seq` of a row as the caller may know it. */
-export function historyToWire(
-  page: Page<ListedHistoryRow>,
+export function historyToWire<Part extends Pick<Page<ListedHistoryRow>, 'items'>>(
+  page: Part,
   names: ReadonlyMap<string, string>,
   positionOf: (row: ListedHistoryRow) => number | string,
 ) {
@@ -16,7 +16,7 @@ export function historyToWire(
 }
 
 /** The ids that the rows mention. */
-export function idsIn({ items }: Page<ListedHistoryRow>): readonly string[] {
+export function idsIn({ items }: Pick<Page<ListedHistoryRow>, 'items'>): readonly string[] {
   return [...new Set(items.flatMap((row) => [row.by, row.subject, row.subAccountId ?? '']))]
 }
 

@@ -76,6 +76,18 @@ const TABLE: readonly (readonly [name: string | null, line: string])[] = [
   [null, 'leak - --account $account < $ci.token'],
   [null, 'leak no/such/file --account $account'],
   [null, 'token delete $old'],
+  [null, 'token bulk disable --account $account --tag red --dry-run'],
+  [null, 'token bulk disable --account $account --tag red --expected-total 7'],
+  ['bulk', 'token bulk disable --account $account --search C --expected-total 1 --reason leaver'],
+  [null, 'token bulk get $bulk'],
+  [null, 'token bulk undo $bulk'],
+  [null, 'token bulk undo $bulk'],
+  [null, 'token bulk wait $bulk'],
+  [null, 'token bulk enable --account $account --all'],
+  [null, 'token bulk expire --account $account --idle-days 90 --suspended-days 30'],
+  [null, 'token bulk delete --account $account --status inactive --used never --tag none'],
+  [null, 'token bulk delete --account $account --status off'],
+  [null, 'token bulk list --account $account'],
   ['viewer', 'key create --account $account --name Support --role viewer --sub-account $berlin'],
   [null, 'key revoke $viewer'],
   [null, 'key list --account $account'],
@@ -134,7 +146,7 @@ function normal(text: string, aliases: Aliases): string {
     .replace(/lk_(tok|key)_(…\w{4}|\w{49})/g, 'lk_$1_')
     .replace(/20\d\d-\d\d-\d\dT[\d:.]+Z/g, 'now')
     .replace(/whsec_[\w+/]+=/g, 'whsec_')
-    .replace(/(acc|sub|tok|key|whk)_[0-9a-f]{28}/g, (id) => {
+    .replace(/(acc|sub|tok|key|whk|blk)_[0-9a-f]{28}/g, (id) => {
       if (!aliases.has(id)) aliases.set(id, `${id.slice(0, 3)}#${aliases.size}`)
       return aliases.get(id) ?? ''
     })
@@ -153,6 +165,47 @@ test('the whole table of commands prints the same on the local store and through
   for (const [i, line] of here.entries()) assert.deepEqual(there[i], line)
   const codes = new Set(here.map((line) => line.at(-1)))
   assert.deepEqual(codes, new Set(['0', '1']))
+})
+
+test('a list as CSV is the same through a server and on its store, and has everything that the filters match', async () => {
+  const env = through(mine.key.key)
+  const lines = async (...args: string[]) => {
+    const account = args[0] === 'history' ? [] : ['--account', mine.account._id]
+    const there = await remote.runWith(env, ...args, '--csv')
+    const here = await remote.run(...args, ...account, '--csv')
+    assert.deepEqual([there.code, there.stderr], [0, ''])
+    const [header = '', ...rows] = there.stdout.trimEnd().split('\r\n')
+    // Without filters there are keys and tokens that were used: the server notes the last use now and then.
+    if (args.length > 2) assert.equal(here.stdout, there.stdout)
+    return { header, rows }
+  }
+  for (const list of ['token', 'sub-account', 'key']) assert.match((await lines(list, 'list')).header, /^_id,name,/)
+  for (let i = 0; i < 3; i++) {
+    await remote.runWith(env, 'token', 'create', '--sub-account', mine.subAccount._id, '--name', `listed ${i}`)
+  }
+  assert.equal(
+    (await lines('token', 'list', '--search', 'LISTED', '--sub-account', mine.subAccount._id)).rows.length,
+    3,
+  )
+  const history = await lines('history', 'list', mine.account._id, '--action', 'sub-account.create')
+  assert.equal(
+    history.rows.every((row) => row.includes(',sub-account.create,')),
+    true,
+  )
+  const [id = ''] = (await lines('token', 'list', '--search', 'listed 1')).rows[0]?.split(',') ?? []
+  const ofToken = await remote.runWith(env, 'history', 'list', id, '--csv')
+  assert.match(ofToken.stdout, /\r\n[^\r]*,token.create,[^\r]*\r\n$/)
+  for (const [code, args] of [
+    [2, ['token', 'list', '--csv', '--json']],
+    [1, ['token', 'list', '--csv', '--limit', '5']],
+    [1, ['history', 'list', 'tok_x', '--csv']],
+    [2, ['key', 'list', '--all', '--csv']],
+  ] as const) {
+    const refused = await remote.runWith(env, ...args)
+    assert.deepEqual([refused.code, refused.stdout], [code, ''], refused.stderr)
+  }
+  const unreachable = await remote.runWith({ ...env, LATCHKEY_SERVER: 'http://127.0.0.1:1' }, 'token', 'list', '--csv')
+  assert.equal(unreachable.code, 3)
 })
 
 test('the table has every command that can ask a server', () => {
@@ -181,6 +234,10 @@ test('exit codes: 1 refused or not found, 2 wrong usage, 3 unreachable, 4 not au
     [1, key('owner'), `history list ${mine.account._id}`, `The key is one of ${theirs.account._id}, not of`],
     [2, key('owner'), 'token paint', 'unknown command'],
     [2, key('owner'), 'token list --colour red', 'unknown option'],
+    [2, key('owner'), 'token bulk delete', 'Name a filter, or --all'],
+    [2, key('owner'), 'token bulk delete --all --tag red', '--all excludes filters'],
+    [2, key('owner'), 'token bulk delete --all --expected-total some', 'whole number'],
+    [4, key('viewer'), 'token bulk disable --all', 'not allowed to change'],
     [2, key('owner'), `token create --sub-account ${sub} --name T --credential x`, 'only the local store takes'],
     [2, key('owner'), 'doctor', 'doctor works on the local store only, but LATCHKEY_SERVER chooses a server'],
     [2, key('owner'), 'history verify', 'history verify works on the local store only'],

@@ -1,6 +1,7 @@
 // What callers do while the cluster is in trouble: they change tokens, make and delete some, switch others off and on, and
-// verify them through every instance. Every answer is held against the ones before it, and against what is stored in the end.
+// verify them through every instance, over HTTP and from the memory of verifiers. Every answer is held against the ones before it, and against what is stored in the end.
 import { setTimeout as pause } from 'node:timers/promises'
+import { createVerifier, type Verifier } from '../../client/verifier/verifier.ts'
 import { Ledger, type StoredToken, Writer } from '../faults/ledger.ts'
 import { chances } from '../support/seed.ts'
 import type { Target, Targets } from '../support/targets.ts'
@@ -14,6 +15,7 @@ const VERIFIERS_OF_INSTANCE = 2
 const WRITER_RESTS_MS = 40
 const FLIPPER_RESTS_MS = 120
 const VERIFIER_RESTS_MS = 8
+const LEASE_SECONDS = 2
 const PROBE_RESTS_MS = 50
 const TOKEN = '/api/v1/apiClient/token'
 
@@ -57,6 +59,8 @@ export interface Observed {
   readonly lost: number
   readonly twice: number
   readonly verdicts: number
+  /** How many of all verifications verifiers decided themselves. */
+  readonly fromMemory: number
   /** Accepted though a caller had been told that the token is off; refused though it had been told that it is on. */
   readonly acceptedOff: number
   readonly refusedOn: number
@@ -66,6 +70,9 @@ export interface Observed {
   /** What else went wrong, for the message. */
   readonly problems: readonly string[]
 }
+
+/** Whether it is accepted; undefined for neither yes nor no. */
+type Asking = (credential: string) => Promise<boolean | undefined>
 
 export class Load {
   /** One changes the account's tokens through each instance; `follower` goes through HAProxy. */
@@ -79,6 +86,8 @@ export class Load {
   readonly #verdicts = { all: 0, acceptedOff: 0, refusedOn: 0 }
   readonly #problems: string[] = []
   readonly #running: Promise<void>[]
+  /** One through each instance, from when it holds a lease. */
+  readonly #verifiers: Verifier[] = []
   #isGoing = true
 
   constructor(urls: readonly [follower: string, other: string], targets: Targets, name: string) {
@@ -110,6 +119,7 @@ export class Load {
       ...counts,
       ...wrong,
       verdicts: this.#verdicts.all,
+      fromMemory: this.#verifiers.reduce((sum, { state }) => sum + state.fromMemory, 0),
       acceptedOff: this.#verdicts.acceptedOff,
       refusedOn: this.#verdicts.refusedOn,
       withoutVerificationMs: this.#verification.end(),
@@ -129,6 +139,7 @@ export class Load {
     for (const url of this.#urls) {
       for (let n = 0; n < FLIPPERS_OF_INSTANCE; n++) running.push(this.#flip(url, tokens.splice(0, TOKENS_OF_FLIPPER)))
       for (let n = 0; n < VERIFIERS_OF_INSTANCE; n++) running.push(this.#verifyAll(url, flipped))
+      running.push(this.#verifyFromMemory(url, flipped))
     }
     const [verified, renamed] = tokens
     if (verified && renamed) running.push(this.#measureVerification(verified), this.#measureChanges(renamed))
@@ -143,14 +154,15 @@ export class Load {
     await writer.run(() => this.#isGoing)
   }
 
-  /** Switches one token after the other off and on; after each yes it is verified through both instances. */
+  /** Switches one token after the other off and on; after each yes it is verified through both instances, and by all verifiers. */
   async #flip(url: string, own: readonly Target[]): Promise<void> {
     const changing = new Wire(url)
     const verifying = this.#urls.map((each) => new Wire(each))
     for (let n = 0; this.#isGoing; n++) {
       const target = own[n % own.length] as Target
       if (await this.#change(changing, target)) {
-        await Promise.all(verifying.map((wire) => this.#verify(wire, target)))
+        const askings = [...verifying.map(overHttp), ...this.#verifiers.map(byVerifier)]
+        await Promise.all(askings.map((asking) => this.#verify(asking, target)))
       }
       await pause(FLIPPER_RESTS_MS)
     }
@@ -177,23 +189,34 @@ export class Load {
 
   async #verifyAll(url: string, tokens: readonly Target[]): Promise<void> {
     const wire = new Wire(url)
-    while (this.#isGoing) {
-      await this.#verify(wire, tokens[Math.floor(this.#chance() * tokens.length)] as Target)
-      await pause(VERIFIER_RESTS_MS)
-    }
+    await this.#verifySome(overHttp(wire), tokens)
     wire.close()
   }
 
+  async #verifyFromMemory(url: string, tokens: readonly Target[]): Promise<void> {
+    const options = { baseUrl: url, key: this.#targets.key, leaseSeconds: LEASE_SECONDS }
+    const verifier = await createVerifier(options)
+    this.#verifiers.push(verifier)
+    await this.#verifySome(byVerifier(verifier), tokens)
+    await verifier.close()
+  }
+
+  async #verifySome(asking: Asking, tokens: readonly Target[]): Promise<void> {
+    while (this.#isGoing) {
+      await this.#verify(asking, tokens[Math.floor(this.#chance() * tokens.length)] as Target)
+      await pause(VERIFIER_RESTS_MS)
+    }
+  }
+
   /** A verdict on a token that nobody changed meanwhile must be what its last change was answered with. */
-  async #verify(wire: Wire, { id, credential }: Target): Promise<void> {
+  async #verify(asking: Asking, { id, credential }: Target): Promise<void> {
     const confirmed = this.#confirmed.get(id)
     const { status, changes } = confirmed ?? {}
-    const reply = await ask(wire, 'GET', '/api/v1/verify', credential)
-    if (reply?.status !== 204 && reply?.status !== 401) return
-    if (status === undefined || confirmed?.changes !== changes) return
+    const isAccepted = await asking(credential)
+    if (isAccepted === undefined || status === undefined || confirmed?.changes !== changes) return
     this.#verdicts.all++
-    if (reply.status === 204 && status === 'inactive') this.#verdicts.acceptedOff++
-    if (reply.status === 401 && status === 'active') this.#verdicts.refusedOn++
+    if (isAccepted && status === 'inactive') this.#verdicts.acceptedOff++
+    if (!isAccepted && status === 'active') this.#verdicts.refusedOn++
   }
 
   async #measureVerification({ credential }: Target): Promise<void> {
@@ -219,6 +242,20 @@ export class Load {
 
 function ask(wire: Wire, method: string, path: string, bearer: string, body?: string): Promise<Reply | undefined> {
   return wire.ask(method, path, bearer, body).catch(() => undefined)
+}
+
+function overHttp(wire: Wire): Asking {
+  return async (credential) => {
+    const status = (await ask(wire, 'GET', '/api/v1/verify', credential))?.status
+    return status === 204 || status === 401 ? status === 204 : undefined
+  }
+}
+
+function byVerifier(verifier: Verifier): Asking {
+  return async (credential) => {
+    const verdict = await verifier.verify(credential)
+    return verdict.accepted || verdict.reason === 'inactive' ? verdict.accepted : undefined
+  }
 }
 
 function outcomeOf(reply: Reply | undefined): 'done' | 'refused' | 'open' {

@@ -25,8 +25,8 @@ function sectionOf(rounds: readonly Round[], { date, seed, load, machine, versio
   return `
 ${versions}; ${machine}; ${date}, seed ${seed}, load ${load}.
 
-| failure | standbys | rounds | confirmed, refused, of open outcome | lost | done twice | verdicts | older than an answer | without verification, s | without changes, s |
-|---|---|---|---|---|---|---|---|---|---|
+| failure | standbys | rounds | confirmed, refused, of open outcome | lost | done twice | verdicts | decided by verifiers | older than an answer | without verification, s | without changes, s |
+|---|---|---|---|---|---|---|---|---|---|---|
 ${rowsOf(rounds).join('\n')}
 
 ${[...new Set(rounds.map(({ kind, how }) => `- **${kind}**: ${how}`))].join('\n')}
@@ -46,14 +46,20 @@ function rowsOf(rounds: readonly Round[]): string[] {
       STANDBYS[first?.mode ?? 'synchronous'],
       group.length,
       `${sum('acknowledged')}, ${sum('refused')}, ${sum('unknown')}`,
-      ...[sum('lost'), sum('twice'), sum('verdicts'), count(group.reduce((total, each) => total + stale(each), 0))],
+      ...[
+        sum('lost'),
+        sum('twice'),
+        sum('verdicts'),
+        sum('fromMemory'),
+        count(group.reduce((total, each) => total + stale(each), 0)),
+      ],
       ...(['withoutVerificationMs', 'withoutChangesMs'] as const).map((figure) => range(group, figure)),
     ]
     return `| ${cells.join(' | ')} |`
   })
 }
 
-type Figure = 'acknowledged' | 'refused' | 'unknown' | 'lost' | 'twice' | 'verdicts'
+type Figure = 'acknowledged' | 'refused' | 'unknown' | 'lost' | 'twice' | 'verdicts' | 'fromMemory'
 
 const STANDBYS: Readonly<Record<Mode, string>> = {
   synchronous: 'synchronous',

@@ -1,7 +1,8 @@
-// What axe says of a page, and whether it fits the screen.
+// What axe says of a page, whether it fits the screen, and a picture of it.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -59,4 +60,20 @@ export async function assertFits(page: Page, where: string): Promise<void> {
       .map((button) => button.ariaLabel ?? button.textContent),
   )
   assert.deepEqual(cutOff, [], `${where}: buttons that are cut off`)
+}
+
+/** Nothing that axe calls serious, and nothing wider than the screen. */
+export async function assertLooks(page: Page, where: string, looking: Looking = {}): Promise<void> {
+  await photograph(page, where)
+  await assertAccessible(page, where, looking)
+}
+
+/** Nothing is wider than the screen; with SCREENSHOTS set to a folder, there is a picture. */
+export async function photograph(page: Page, where: string): Promise<void> {
+  await assertFits(page, where)
+  const folder = process.env.SCREENSHOTS
+  if (folder === undefined) return
+  mkdirSync(folder, { recursive: true })
+  await page.evaluate(() => window.scrollTo(0, 0))
+  await page.screenshot({ path: join(folder, `${where}.png`), fullPage: true })
 }

@@ -11,15 +11,17 @@ import { ALSO_DARK, EVERYWHERE, SHOTS, showcase } from './shots.ts'
 import type { Part } from './world.ts'
 
 const folder = process.env.SCREENSHOTS
+/** Names of `SHOTS`, to look at a few alone. */
+const only = process.env.SHOTS?.split(',')
 
 interface Way {
   readonly colorScheme: 'light' | 'dark'
   readonly width: number
 }
 
-const FIRST: Way = { colorScheme: 'light', width: 1280 }
+export const FIRST: Way = { colorScheme: 'light', width: 1280 }
 /** Those with the same width stand side by side: what differs in them is colours. */
-const WAYS: readonly Way[] = [
+export const WAYS: readonly Way[] = [
   FIRST,
   { colorScheme: 'dark', width: 1280 },
   { colorScheme: 'dark', width: 360 },
@@ -32,7 +34,7 @@ const appearanceOf = ({ colorScheme, width }: Way) => ({
 })
 
 /** Changes the screen under a page that is open, and waits until the page has followed. */
-async function show(page: Page, way: Way): Promise<void> {
+export async function show(page: Page, way: Way): Promise<void> {
   const { colorScheme, viewport } = appearanceOf(way)
   await page.emulateMedia({ colorScheme })
   await page.setViewportSize(viewport)
@@ -72,7 +74,7 @@ export const describeAppearance: Part = (world) => {
       await look(opened, 'sign-in', way)
     }
     const page = await world().signedIn(await showcase(world()), '', appearanceOf(FIRST))
-    for (const [name, path, prepare] of SHOTS) {
+    for (const [name, path, prepare] of SHOTS.filter(([name]) => only?.includes(name) ?? true)) {
       await show(page, FIRST)
       await visit(page, world().base, path)
       await prepare?.(page)

@@ -5,6 +5,28 @@ import type { Part } from './world.ts'
 import { focused, holdChanges, loseAnswer, openMenu, rowOf, type Tenant } from './world.ts'
 
 export const describeChanges: Part = (world) => {
+  test('everything that the filters match is changed by one operation, with the reason, and undone', async () => {
+    const tenant = await world().tenant([
+      ...Array.from({ length: 12 }, (_, i) => ({ name: `Old ${i}` })),
+      { name: 'Kept' },
+    ])
+    const credentials = await Promise.all([0, 12].map(async (at) => (await world().stored(tenant, at)).credential))
+    const statuses = () => Promise.all(credentials.map((each) => world().verify(each)))
+    const page = await world().signedIn(tenant, 'tokens?search=Old&limit=10')
+    await page.getByLabel('Select all on this page').check()
+    await page.getByRole('button', { name: 'All 12 that match…' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('and 2 more').waitFor()
+    await dialog.getByLabel('Reason').fill('customer left')
+    assert.deepEqual(await statuses(), [204, 204])
+    await dialog.getByRole('button', { name: 'Disable 12 tokens' }).click()
+    await dialog.getByText('12 of 12 tokens disabled', { exact: true }).waitFor()
+    assert.deepEqual(await statuses(), [401, 204])
+    await dialog.getByRole('button', { name: 'Undo' }).click()
+    await dialog.getByText('12 restored, 0 changed by others since and kept.').waitFor()
+    assert.deepEqual(await statuses(), [204, 204])
+  })
+
   const stored = (tenant: Tenant, index = 0) => world().stored(tenant, index)
   const verify = (credential: string) => world().verify(credential)
 

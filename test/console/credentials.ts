@@ -1,6 +1,7 @@
 // Credentials on screen: shown when asked for, hidden again, rotated, and missing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Locator, Page } from 'playwright-core'
 import type { Part } from './world.ts'
 import { changeAnswers, holdChanges, openMenu, rowOf, type TokenPage } from './world.ts'
 
@@ -56,6 +57,34 @@ export const describeCredentials: Part = (world) => {
       .getByText(/^Former one works until \d/)
       .waitFor()
     assert.doesNotMatch((await rowOf(page, 'long ago').textContent()) ?? '', /Former/)
+  })
+
+  test('before a token is rotated again, it is said whether the former credential is still used, and from where', async () => {
+    const tenant = await world().tenant([{ name: 'turned' }])
+    const { id } = await world().stored(tenant)
+    let use: object = {}
+    const page = await world().page()
+    await changeAnswers<TokenPage['items'][number]>(page, `**/apiClient/token/${id}?*`, ({ details }) => {
+      Object.assign(details, { formerCredentialUntil: new Date(Date.now() + DAY).toISOString() }, use)
+    })
+    await world().enter(page, tenant, `tokens/${id}`)
+    const HOUR = DAY / 24
+    for (const [ago, said] of [
+      [undefined, /; nobody has used it since the rotation\.$/],
+      [HOUR / 2, /; last used 30 minutes ago from 203\.0\.113\.7\.$/],
+      [2 * HOUR, /; nobody has used it for an hour, last used 2 hours ago from 203\.0\.113\.7\.$/],
+    ] as const) {
+      if (ago !== undefined) {
+        const formerCredentialLastUsedAt = new Date(Date.now() - ago).toISOString()
+        use = { formerCredentialLastUsedAt, formerCredentialLastUsedFrom: '203.0.113.7' }
+        await page.reload()
+      }
+      const line = (part: Page | Locator) =>
+        part.getByText(/^The former credential works until \d/).filter({ hasText: said })
+      await line(page).waitFor()
+      await page.getByRole('button', { name: 'Rotate credential' }).click()
+      await line(page.getByRole('dialog')).waitFor()
+    }
   })
 
   test('rotating gives a new credential, and the former one works for the overlap or stops at once', async () => {

@@ -120,7 +120,7 @@ export const describeDelivery: Part = (world) => {
 
   test('what the first view shows is asked for once, and before the code that draws it is there', async () => {
     const tenant = await world().tenant([{ name: 'one' }])
-    const page = await world().page()
+    const page = await world().page({ follows: true })
     const { promise: isAsked, resolve } = Promise.withResolvers<void>()
     let count = 0
     page.on('request', (request) => {
@@ -133,9 +133,34 @@ export const describeDelivery: Part = (world) => {
       await route.continue()
     })
     await world().enter(page, tenant, 'tokens')
+    // The last question of a page that is not used: from where on it follows what happens.
+    const isFollowed = page.waitForRequest('**/apiClient/history?limit=1')
     await page.getByText('one', { exact: true }).waitFor()
-    await page.waitForLoadState('networkidle')
+    await isFollowed
     assert.equal(count, 1)
+  })
+
+  test('the rows of the first view can be read before its code is there, are plain text, and make room for the view', async () => {
+    const name = '<img src=x onerror=alert(1)>'
+    const tenant = await world().tenant([{ name }])
+    for (const [view, text] of [
+      ['tokens', name],
+      ['', 'Never used'],
+    ] as const) {
+      const page = await world().page()
+      const { promise: isRead, resolve } = Promise.withResolvers<void>()
+      await page.route('**/assets/page-*.js', async (route) => {
+        await isRead
+        await route.continue()
+      })
+      await world().enter(page, tenant, view)
+      const rows = page.locator('#first-rows')
+      await rows.getByText(text, { exact: true }).waitFor()
+      assert.doesNotMatch((await rows.textContent()) ?? '', /lk_tok_[^…]/)
+      resolve()
+      await page.getByRole('link').filter({ hasText: text }).first().waitFor()
+      assert.equal(await rows.count(), 0)
+    }
   })
 
   test('the first view needs at most 250 KiB over the wire, with gzip as with brotli, and from this host alone', async () => {

@@ -372,7 +372,9 @@ describe('account keys and rights in the console', () => {
     const page = await world.page()
     const answers: Promise<string>[] = []
     page.on('response', (response) => {
-      if (!response.url().includes('/api/v1/')) return
+      const { pathname } = new URL(response.url())
+      // The stream of events has no end.
+      if (!pathname.startsWith('/api/v1/') || pathname.endsWith('/events')) return
       // Of a request that the page has given up there is no text.
       answers.push(response.text().catch(() => ''))
     })

@@ -10,7 +10,10 @@ import { type Tenant, World } from './world.ts'
 const MINUTE = 60_000
 const BUTTON = 'Sign in with your company account'
 
-describe('the console with an identity provider', () => {
+/** What Playwright does without a limit of its own, such as ending a page, fails by this one. */
+const ALL_MS = 300_000
+
+describe('the console with an identity provider', { timeout: ALL_MS }, () => {
   const clock = { now: Date.now() }
   let provider: TestProvider
   let world: World
@@ -96,6 +99,30 @@ describe('the console with an identity provider', () => {
     await tab.getByRole('main').locator('bdi', { hasText: 'alice@example.com' }).first().waitFor()
   })
 
+  test('the page of a person follows events by the cookie, until the person has done nothing for ten minutes', async () => {
+    const isEvents = (request: { url(): string }) => request.url().endsWith('/apiClient/events')
+    // In a profile of its own: the clock is that of a profile, and the next tests have the reused one.
+    const page = await world.page({ follows: true, extraHTTPHeaders: {} })
+    await page.clock.install()
+    const isOpen = page.waitForResponse(isEvents)
+    await signIn(page)
+    const response = await isOpen
+    assert.deepEqual([response.status(), response.request().headers().authorization], [200, undefined])
+    const { registry, operator } = world.running
+    const [token] = tenant.tokens
+    const caller = operator.actFor(tenant.accountId)
+    await registry.updateToken(caller, token?.id ?? '', { status: 'inactive' }, operator.origin())
+    await page.getByRole('region', { name: 'Messages' }).getByText('The operator disabled the token mine').waitFor()
+    await page.getByRole('row').filter({ hasText: 'mine' }).getByText('Inactive').waitFor()
+    // What the page reads by itself would keep the session from ending.
+    const isClosed = page.waitForEvent('requestfailed', isEvents)
+    await page.clock.fastForward(10 * MINUTE + 1_000)
+    await isClosed
+    const isResumed = page.waitForRequest(isEvents)
+    await page.keyboard.press('Tab')
+    await isResumed
+  })
+
   test('a session that expires leads back to the sign-in page, with words, and on to where one was', async () => {
     const page = await signedIn()
     clock.now += 31 * MINUTE
@@ -174,6 +201,36 @@ describe('the console with an identity provider', () => {
     await first.getByRole('link', { name: 'People' }).click()
     await first.getByText(/of \d+ sessions?/).waitFor()
     await first.getByText('This session').waitFor()
+  })
+
+  test('an owner sees the browser of each session and what each grant gives, and tests claims', async () => {
+    const [north] = tenant.subAccounts
+    provider.grant(grantFor(tenant), grantFor(tenant, { value: 'staff', role: 'viewer', subAccounts: [north?.id] }))
+    const page = await world.page({ extraHTTPHeaders: {} })
+    await signIn(page, 'people')
+    const own = page.getByRole('row').filter({ hasText: 'This session' })
+    await own.getByText(/^Chrome on /).waitFor()
+    await own.getByText('127.0.0.1').waitFor()
+    const grants = page.getByRole('table', { name: 'Grants', exact: true })
+    const staff = grants.getByRole('row').filter({ hasText: 'groups: staff' })
+    for (const words of ['Viewer', 'North']) await staff.getByText(words, { exact: true }).waitFor()
+
+    const enter = async (text: string) => {
+      await page.getByLabel('Claims', { exact: true }).fill(text)
+      await page.getByRole('button', { name: 'Test claims' }).click()
+    }
+    await enter('nothing')
+    await page.getByText('Enter a JSON object').waitFor()
+    await enter('groups: staff\ngroups: support')
+    await page.getByText('A person with these claims enters as owner.').waitFor()
+    await page.getByRole('table', { name: 'Grants that match' }).getByText('(an earlier grant decides)').waitFor()
+    await assertAccessible(page, 'people, grants')
+    await enter('{"groups": ["staff"]}')
+    await page.getByText('A person with these claims enters as viewer.').waitFor()
+    await enter('groups: nobody')
+    await page.getByText('cannot enter this account: no grant matches').waitFor()
+    await page.setViewportSize({ width: 360, height: 740 })
+    await assertFits(page, 'people, grants')
   })
 
   test('on a telephone no button of a person is cut off, and the page without access can be read in the dark', async () => {

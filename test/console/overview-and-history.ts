@@ -274,6 +274,41 @@ export const describeOverviewAndHistory: Part = (world) => {
     ])
   })
 
+  test('what a bulk operation did is one entry, which opens, and says how many of it are on a page', async () => {
+    const tenant = await world().tenant([{ name: 'a' }, { name: 'b' }, { name: 'c' }, { name: 'd', owner: 1 }])
+    const { registry, operator } = world().running
+    const caller = operator.actFor(tenant.accountId)
+    const subAccountId = tenant.subAccounts[0]?.id ?? ''
+    const reason = 'they left'
+    const request = { action: 'disable', filter: { subAccountId }, reason } as const
+    const page = await world().signedIn(tenant, 'history', { follows: true })
+    await registry.bulk.order(caller, request, operator.origin())
+    const group = page.getByRole('listitem').filter({ hasText: 'disabled 3 tokens of North in a bulk operation' })
+    await group.getByText('they left').waitFor()
+    // Without the messages about what was just done.
+    await page.reload()
+    await group.getByText('they left').waitFor()
+    assert.equal(await page.getByText('disabled the token').count(), 0)
+    await group.getByText('3 entries').click()
+    await group.getByText('disabled the token').nth(2).waitFor()
+    const [whole, first, second, third, order] = await sentences(page)
+    assert.equal(whole, 'The operator disabled 3 tokens of North in a bulk operation: “they left”')
+    const each = ['a', 'b', 'c'].map((name) => `The operator disabled the token ${name} of North`)
+    assert.deepEqual([first, second, third].sort(), each)
+    assert.equal(order, 'The operator ordered disable of 3 tokens')
+    await group.getByRole('link', { name: 'a', exact: true }).click()
+    await page.getByText('The operator disabled the token a in a bulk operation: “they left”').waitFor()
+    await page.getByRole('link', { name: 'a bulk operation' }).click()
+    await page.getByText('1 entry').waitFor()
+    await page.getByText('ordered disable of 3 tokens').waitFor()
+    await page.goto(`${world().base}history?limit=2`)
+    await page
+      .getByText('disabled tokens of North in a bulk operation: “they left”; 2 of them are on this page')
+      .waitFor()
+    await page.goto(`${world().base}sub-accounts/${subAccountId}`)
+    await page.getByText('disabled 3 tokens in a bulk operation').waitFor()
+  })
+
   test('an account without anything has an overview too', async () => {
     const page = await world().signedIn(await world().tenant([], []))
     await page.getByRole('link', { name: /^0\s*Tokens$/ }).waitFor()
@@ -307,7 +342,11 @@ export const describeOverviewAndHistory: Part = (world) => {
     await page.getByRole('menuitem', { name: 'History' }).click()
     const drawer = page.getByRole('dialog', { name: 'History of the token' })
     await drawer.getByText('enabled the token').waitFor()
-    const entries = await sentences(page)
+    const [resumed, suspended, ...entries] = await sentences(page)
+    assert.deepEqual(
+      [resumed, suspended],
+      ['Account key console resumed the sub-account South', 'Account key console suspended the sub-account North'],
+    )
     assert.match(
       entries[0] ?? '',
       /^Account key console gave the token second a new credential; the former one works until /,

@@ -1,10 +1,8 @@
 // Policies and tags in the console, in a real Chromium against the real server.
 import assert from 'node:assert/strict'
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { after, afterEach, before, describe, test } from 'node:test'
 import type { Page, Request } from 'playwright-core'
-import { assertAccessible, assertFits } from './accessible.ts'
+import { assertLooks, photograph } from './accessible.ts'
 import { rowOf, type Sketch, type Tenant, total, World } from './world.ts'
 
 const CEILING = {
@@ -308,7 +306,7 @@ describe('policies and tags in the console', () => {
       const response = await route.fetch()
       await route.fulfill({ response, headers: { ...response.headers(), etag: `W/${response.headers().etag}` } })
     })
-    await page.getByRole('link', { name: 'Policy of North' }).click()
+    await page.getByRole('link', { name: 'North', exact: true }).click()
     await page.getByRole('heading', { name: 'North', level: 1 }).waitFor()
     await page.getByRole('definition').getByText('"plan": "gold"').waitFor()
     await change(page)
@@ -318,6 +316,8 @@ describe('policies and tags in the console', () => {
     await addChips(page, 'Addresses', '203.0.113.0/24')
     await patch(tenant, path, { policy: { quota: { limit: 7, per: 'day' } } })
     await save(page)
+    await page.getByText('This takes something from 1 token of 1, none of which was used within a week.').waitFor()
+    await page.getByRole('button', { name: 'Save, and cut off 1 token' }).click()
     await page.getByText('The policy is different now: at most 7 verifications a day').waitFor()
     // From here on no read of it is answered: what a change answers is enough for the next one.
     await page.route(`**/${path}`, (route) => (route.request().method() === 'GET' ? undefined : route.fallback()))
@@ -380,19 +380,3 @@ describe('policies and tags in the console', () => {
     })
   }
 })
-
-/** Nothing that axe calls serious, and nothing wider than the screen. */
-async function assertLooks(page: Page, where: string): Promise<void> {
-  await photograph(page, where)
-  await assertAccessible(page, where)
-}
-
-/** Nothing is wider than the screen; with SCREENSHOTS set to a folder, there is a picture. */
-async function photograph(page: Page, where: string): Promise<void> {
-  await assertFits(page, where)
-  const folder = process.env.SCREENSHOTS
-  if (folder === undefined) return
-  mkdirSync(folder, { recursive: true })
-  await page.evaluate(() => window.scrollTo(0, 0))
-  await page.screenshot({ path: join(folder, `${where}.png`), fullPage: true })
-}

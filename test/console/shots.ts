@@ -7,7 +7,18 @@ type Shot = readonly [name: string, path: string, prepare?: (page: Page) => Prom
 /** Wide and light everything is looked at; elsewhere dialogs are the same but for their colours: the views, and one of
  * each kind of dialog, are enough. */
 export const EVERYWHERE = [
-  ...['overview', 'tokens', 'selection', 'token', 'disable', 'history-of-a-token', 'sub-accounts', 'history', 'keys'],
+  ...[
+    'overview',
+    'tokens',
+    'selection',
+    'token',
+    'disable',
+    'history-of-a-token',
+    'sub-accounts',
+    'history',
+    'keys',
+    'leaks-found',
+  ],
 ]
 export const ALSO_DARK = ['bulk', 'create-key', 'who-am-i', 'menu', 'trouble']
 
@@ -21,6 +32,19 @@ const openDialog = async (page: Page, opener: Locator) => {
 const openFirstMenu = async (page: Page, item: string) => {
   await first(page, /^Actions for/).click()
   await page.getByRole('menuitem', { name: item }).click()
+}
+
+/** The credentials of the first tokens of the account below, which its key may show. */
+const findLeaked = async (page: Page) => {
+  const credentials = await page.evaluate(async () => {
+    const headers = { authorization: `Bearer ${sessionStorage.getItem('latchkey.account-key')}` }
+    const answer = await fetch('/api/v1/apiClient/token?limit=6', { headers })
+    const { data } = (await answer.json()) as { data: { items: { token: string }[] } }
+    return data.items.map(({ token }) => token)
+  })
+  await page.getByLabel('Text', { exact: true }).fill(`${credentials.join('\n')}\nlk_key_${'x'.repeat(40)}`)
+  await page.getByRole('button', { name: 'Find credentials' }).click()
+  await page.getByText('Credentials of 6 tokens').waitFor()
 }
 
 /** Of the account below: the active tokens of its suspended sub-account that have not expired. */
@@ -111,6 +135,16 @@ export const SHOTS: readonly Shot[] = [
       await page.evaluate(() => window.scrollTo(0, 420))
     },
   ],
+  ['columns', 'tokens?limit=5', (page) => page.getByRole('button', { name: 'Columns' }).click()],
+  [
+    'matching',
+    'tokens?limit=5',
+    async (page) => {
+      await page.getByLabel('Select all on this page').check()
+      await page.getByRole('button', { name: /that match…$/ }).click()
+      await page.getByLabel('What is done').waitFor()
+    },
+  ],
   [
     'page-number',
     'tokens?limit=5',
@@ -174,6 +208,16 @@ export const SHOTS: readonly Shot[] = [
     async (page) => {
       await page.getByRole('button', { name: /^Demo account/ }).click()
       await page.getByText('Shown when you ask').waitFor()
+    },
+  ],
+  ['leaks', 'leaks'],
+  ['leaks-found', 'leaks', findLeaked],
+  [
+    'leaks-question',
+    'leaks',
+    async (page) => {
+      await findLeaked(page)
+      await openDialog(page, page.getByRole('button', { name: /^Switch off/ }))
     },
   ],
   ['verifiers', 'verifiers'],

@@ -1,5 +1,6 @@
 // The token list: what it shows, how it is searched and filtered, and that the address says all of it.
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { Part } from './world.ts'
@@ -123,6 +124,58 @@ export const describeTokenList: Part = (world) => {
     assert.ok(daysAgo > 29.9 && daysAgo < 30.1, `created from ${daysAgo} days ago`)
     assert.equal(new URL(page.url()).search, '?used=never&created=30')
     assert.equal((await answered).status(), 200)
+  })
+
+  test('tokens that are unused for some days, since a day, or whose sub-account is suspended for long are filters of the address', async () => {
+    const old = Date.now() - 100 * DAY
+    const tenant = await world().tenant([
+      { name: 'idle', createdAt: old },
+      { name: 'busy', createdAt: old },
+    ])
+    await world().running.store.saveUses(new Map([[tenant.tokens[1]?.id ?? '', Date.now() - DAY]]))
+    const page = await world().signedIn(tenant)
+    await page.getByRole('region', { name: 'Clean up' }).getByRole('link', { name: 'Unused for 90 days' }).click()
+    await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
+    assert.deepEqual(await names(page), ['idle'])
+    assert.equal(new URL(page.url()).search, '?idle=90')
+    await page.getByLabel('Use', { exact: true }).selectOption('Unused since a day')
+    const since = new Date(Date.now() - 3 * DAY).toISOString().slice(0, 10)
+    const asked = await nextQuery(page, '/apiClient/token', () => page.getByLabel('Unused since').fill(since))
+    assert.equal(asked.get('idleDays'), '4')
+    await page.waitForURL(`**/tokens?unusedSince=${since}`)
+    const suspended = await nextQuery(page, '/apiClient/token', () =>
+      page.getByLabel('Status').selectOption('Sub-account suspended for 30 days'),
+    )
+    assert.equal(suspended.get('suspendedDays'), '30')
+    await page.getByText('No token matches').waitFor()
+    await page.getByRole('button', { name: 'Clear all filters' }).click()
+    await page.getByText('1–2 of 2 tokens').waitFor()
+    assert.equal(await page.getByRole('navigation', { name: 'Pages' }).count(), 0)
+  })
+
+  test('columns can be hidden, which this browser remembers; on a telephone one button opens the filters', async () => {
+    const tenant = await world().tenant([{ name: 'one' }])
+    const page = await world().signedIn(tenant, 'tokens')
+    await rowOf(page, 'one').waitFor()
+    const headers = () => page.getByRole('columnheader').allTextContents()
+    await page.getByRole('button', { name: 'Columns' }).click()
+    await page.getByRole('checkbox', { name: 'Created' }).uncheck()
+    assert.ok(!(await headers()).includes('Created'))
+    await page.reload()
+    await rowOf(page, 'one').waitFor()
+    assert.ok(!(await headers()).includes('Created') && (await headers()).includes('Expires'))
+    await page.getByRole('button', { name: 'Columns' }).click()
+    await page.getByRole('checkbox', { name: 'Created' }).check()
+    assert.ok((await headers()).includes('Created'))
+
+    await page.keyboard.press('Escape')
+    await page.setViewportSize({ width: 360, height: 740 })
+    assert.ok(await page.getByLabel('Status').isHidden())
+    await page.getByRole('button', { name: 'Filters', exact: true }).click()
+    await page.getByLabel('Status').selectOption('inactive')
+    await page.getByText('No token matches').waitFor()
+    await page.getByRole('button', { name: 'Filters (1)' }).click()
+    assert.ok(await page.getByLabel('Status').isHidden())
   })
 
   test('four characters find tokens by name, and above them those whose credential ends so', async () => {
@@ -408,6 +461,59 @@ export const describeTokenList: Part = (world) => {
     await page.getByLabel('Search tokens by name').fill('south ltd')
     await page.getByLabel('Sub-accounts that match').getByRole('link', { name: 'South' }).click()
     await page.getByRole('heading', { name: 'South', level: 1 }).waitFor()
+  })
+
+  test('the list is saved as CSV with the filters that are set and no credential, and a failure or a cancelled export saves nothing', async () => {
+    const tenant = await world().tenant(estate)
+    const { credential } = await world().stored(tenant)
+    const page = await world().page()
+    // As in a browser that cannot write files.
+    await page.addInitScript(() => Object.assign(window, { showSaveFilePicker: undefined }))
+    await world().enter(page, tenant, 'tokens?search=deploy&status=active')
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Export', exact: true }).click(),
+    ])
+    assert.match(download.suggestedFilename(), /^tokens-\d{4}-\d\d-\d\d\.csv$/)
+    const csv = await readFile(await download.path(), 'utf8')
+    assert.deepEqual(
+      csv.split('\r\n').map((line) => line.split(',')[1]),
+      ['name', 'Deploy production', undefined],
+    )
+    assert.ok(!csv.includes('lk_tok_') && !csv.includes(credential))
+    await page.getByText('The list is exported').waitFor()
+
+    page.on('download', () => assert.fail('something is saved'))
+    const asked = '**/apiClient/token?*format=csv*'
+    const error = { message: 'Too many exports are open', details: [] }
+    await page.route(asked, (route) => route.fulfill({ status: 429, json: { success: false, error } }))
+    await page.getByRole('button', { name: 'Export', exact: true }).click()
+    await page.getByText('The list is not exported: Too many exports are open').waitFor()
+    await page.unroute(asked)
+    await page.route(asked, () => undefined)
+    await page.getByRole('button', { name: 'Export', exact: true }).click()
+    await page.getByRole('button', { name: 'Cancel export' }).click()
+    await page.getByRole('button', { name: 'Cancel export' }).waitFor({ state: 'detached' })
+    const failures = page.getByText('The list is not exported').filter({ hasNotText: 'Too many exports' })
+    assert.equal(await failures.count(), 0)
+  })
+
+  test('where the browser can write files, the list goes into the one that is chosen', async () => {
+    const tenant = await world().tenant(estate)
+    const page = await world().page()
+    await page.addInitScript(() => {
+      const showSaveFilePicker = async () =>
+        (await navigator.storage.getDirectory()).getFileHandle('chosen.csv', { create: true })
+      Object.assign(window, { showSaveFilePicker })
+    })
+    await world().enter(page, tenant, 'tokens?status=inactive')
+    await page.getByRole('button', { name: 'Export', exact: true }).click()
+    await page.getByText('The list is exported').waitFor()
+    const csv = await page.evaluate(async () => {
+      const folder = await navigator.storage.getDirectory()
+      return (await (await folder.getFileHandle('chosen.csv')).getFile()).text()
+    })
+    assert.match(csv, /^_id,name,.*\r\n[^\n]*,Deploy staging,[^\n]*\r\n$/)
   })
 
   test('an empty account and a search without a match each say what to do', async () => {

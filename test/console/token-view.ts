@@ -1,6 +1,7 @@
 // The page of one token, and what happens when a form or a change under way is left.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Page } from 'playwright-core'
 import type { Part } from './world.ts'
 import { asksBeforeUnload, holdChanges, loseAnswer, openMenu, rowOf } from './world.ts'
 
@@ -177,6 +178,28 @@ export const describeTokenView: Part = (world) => {
     assert.equal(new URL(page.url()).pathname, '/console/history')
   })
 
+  test('the use of a token and of its sub-account is shown, with what was refused and why, and the busiest on the overview', async () => {
+    const tenant = await world().tenant([{ name: 'used' }, { name: 'idle' }])
+    const id = tenant.tokens[0]?.id ?? ''
+    const { credential } = await world().stored(tenant)
+    const { registry, operator } = world().running
+    for (let i = 0; i < 3; i++) assert.equal(await world().verify(credential), 204)
+    await registry.updateToken(operator.actFor(tenant.accountId), id, { status: 'inactive' }, operator.origin())
+    assert.equal(await world().verify(credential), 401)
+    const page = await world().signedIn(tenant, `tokens/${id}`)
+    // Uses are written every few seconds.
+    await expectUse(page, '3 verifications accepted, 1 refused: 1 disabled.')
+    await page.getByText('As a table').click()
+    assert.match((await page.getByRole('row').last().textContent()) ?? '', /31 disabled$/)
+    await page.getByLabel('Time of use').selectOption('Last 24 hours')
+    await page.getByRole('columnheader', { name: 'Hour from' }).waitFor()
+    await page.goto(`${world().base}sub-accounts/${tenant.subAccounts[0]?.id}`)
+    await page.getByText('3 verifications accepted, 1 refused: 1 disabled.').waitFor()
+    await page.goto(world().base)
+    await page.getByRole('link', { name: 'used of North: 3 accepted verifications' }).click()
+    await page.getByRole('heading', { name: 'used', level: 1 }).waitFor()
+  })
+
   test('what an attempt has done whose answer was lost is not taken for a change of somebody else', async () => {
     const tenant = await world().tenant([{ name: 'lost' }])
     const page = await world().signedIn(tenant, `tokens/${tenant.tokens[0]?.id}`)
@@ -201,4 +224,16 @@ export const describeTokenView: Part = (world) => {
     await page.getByRole('button', { name: 'Change policy' }).waitFor()
     assert.equal((await world().stored(tenant)).version, 3)
   })
+}
+
+/** The page asks once a minute by itself, and each time that its window gets the focus. */
+async function expectUse(page: Page, words: string): Promise<void> {
+  await page.waitForFunction(
+    (text) => {
+      window.dispatchEvent(new Event('focus'))
+      return document.body.innerText.includes(text)
+    },
+    words,
+    { polling: 500 },
+  )
 }

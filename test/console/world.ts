@@ -42,6 +42,17 @@ const SCREEN = { width: 1280, height: 860 }
 
 type PageOptions = Pick<BrowserContextOptions, 'colorScheme' | 'timezoneId' | 'extraHTTPHeaders'> & {
   readonly viewport?: ViewportSize
+  /** Whether changes by others are shown as they happen. Most tests do not wait for them, and say themselves when a page reads again. */
+  readonly follows?: boolean
+}
+
+/** Runs in the page: the question with which it would begin to follow events fails. */
+function followNothing(): void {
+  const { fetch } = window
+  window.fetch = (input, init) =>
+    String(input).endsWith('/apiClient/history?limit=1')
+      ? Promise.reject(new TypeError('this page follows nothing'))
+      : fetch(input, init)
 }
 
 /**
@@ -135,10 +146,11 @@ export class World {
   }
 
   /** In an empty browser profile. Whatever happens in it is held against the test by `assertClean`. */
-  async page({ viewport = SCREEN, colorScheme = null, ...others }: PageOptions = {}): Promise<Page> {
+  async page({ viewport = SCREEN, colorScheme = null, follows = false, ...others }: PageOptions = {}): Promise<Page> {
     const isFirst = this.#watched.length === 0 && Object.keys(others).length === 0
     const context = isFirst ? (await this.#reusedProfile()).context : await this.#newProfile(others)
     const page = await context.newPage()
+    if (!follows) await page.addInitScript(followNothing)
     await page.setViewportSize(viewport)
     await page.emulateMedia({ colorScheme, reducedMotion: this.reducedMotion })
     this.watch(page)

@@ -31,6 +31,7 @@ const FAULTS = [
   'one-account',
   'limits',
   'webhooks',
+  'bulk',
   'usage',
 ]
 /** Tests of random cases, which are repeated more often here than in `npm test`. */
@@ -44,6 +45,7 @@ const MORE_RUNS = [
   'http/embedded',
   'http/postgres',
   'tokens/limits-simulation',
+  'tokens/bulk-explored',
   'tokens/limits-explored',
   'tokens/policy',
   'tokens/policy-properties',

@@ -1,9 +1,13 @@
 import { sqliteEngine } from '../support/estate.ts'
 import { allScenarios } from './all.scenarios.ts'
+import { describeBulk } from './bulk.ts'
 import { describeConcurrency } from './concurrency.ts'
+import { describeCsv } from './csv.ts'
 import { describeLeaks } from './leaks.ts'
 import { runScenarios } from './scenario.ts'
 
 runScenarios(sqliteEngine, allScenarios)
 describeConcurrency(sqliteEngine)
+describeBulk(sqliteEngine)
 describeLeaks(sqliteEngine)
+describeCsv(sqliteEngine)

@@ -226,6 +226,71 @@ function describeSignIn(engine: Engine): void {
       assert.deepEqual([entry.action, entry.subjectName], ['session.revoke', 'alice@example.com'])
     })
 
+    test('the list of sessions says from where each began and by which browser, in 200 characters at most', async () => {
+      for (const [sent, shown] of [
+        ['Firefox/140.0', 'Firefox/140.0'],
+        ['x'.repeat(300), 'x'.repeat(200)],
+        [undefined, null],
+      ] as const) {
+        const { browser, callback } = await world.begin()
+        world.clock.now++
+        await browser.open(callback, 'GET', sent === undefined ? [] : [['user-agent', sent]])
+        const [newest] = (await world.ask(browser, `${API}/session`)).json.data.items
+        assert.deepEqual([newest.address, newest.userAgent], ['127.0.0.1', shown])
+      }
+    })
+
+    test('owners of the whole account see its grants and what they make of claims, and others see none', async () => {
+      const { mine, theirs } = world.estate
+      const [{ id: north }] = mine.subAccounts
+      const byEmail = { ...world.grantFor('', { role: 'manager' }), claim: 'email', value: 'boss@example.com' }
+      world.provider.grant(
+        world.grantFor('others', { account: theirs.accountId }),
+        world.grantFor('staff', { role: 'viewer', subAccounts: [north] }),
+        byEmail,
+        world.grantFor('support'),
+      )
+      const staff = { claim: 'groups', value: 'staff', role: 'viewer', reveal: false, subAccounts: [north] }
+      const boss = { claim: 'email', value: 'boss@example.com', role: 'manager', reveal: false, subAccounts: null }
+      const support = { claim: 'groups', value: 'support', role: 'owner', reveal: true, subAccounts: null }
+      const listed = await world.estate.mineAsks({ path: `${API}/grant` })
+      assert.deepEqual(listed.json.data, { grants: [staff, boss, support] })
+
+      const testClaims = (claims: unknown) =>
+        world.estate.mineAsks({ method: 'POST', path: `${API}/grant/test`, body: { claims } })
+      const found = async (claims: object) => {
+        const { isAdmitted, ignored, grants } = (await testClaims(claims)).json.data
+        return { isAdmitted, ignored, matching: grants.filter(({ matches }: { matches: boolean }) => matches) }
+      }
+      const not = { matches: true, decides: false }
+      const decides = { matches: true, decides: true }
+      assert.deepEqual(await found({ groups: ['support', 'staff'] }), {
+        isAdmitted: true,
+        ignored: [],
+        matching: [
+          { ...staff, ...decides },
+          { ...support, ...not },
+        ],
+      })
+      const unverified = { isAdmitted: false, ignored: ['email'], matching: [] }
+      assert.deepEqual(await found({ email: 'boss@example.com' }), unverified)
+      const verified = { email: 'boss@example.com', email_verified: true }
+      assert.deepEqual((await found(verified)).matching, [{ ...boss, ...decides }])
+      assert.deepEqual(await found({ groups: ['support', 7] }), { ...unverified, ignored: ['groups'] })
+      assert.deepEqual(await found({ groups: 'others' }), { ...unverified, ignored: [] })
+      for (const wrong of [undefined, null, 'groups', ['groups']]) assert.equal((await testClaims(wrong)).status, 400)
+
+      // What the test says is what the person gets.
+      const { browser } = await world.signedIn()
+      const { permissions } = (await world.ask(browser, `${API}/whoami`)).json.data
+      assert.deepEqual(permissions, { role: 'viewer', reveal: false, subAccounts: [north] })
+      for (const more of [{ role: 'manager' }, { subAccounts: [north] }]) {
+        world.provider.grant(world.grantFor('support', more))
+        assert.equal((await world.ask(browser, `${API}/grant`)).status, 403)
+        assert.equal((await world.ask(browser, `${API}/grant/test`, 'POST', { claims: {} })).status, 403)
+      }
+    })
+
     test('an owner sees and signs out all who can enter the account: also who works in another one, or has not chosen', async () => {
       const { mine, theirs } = world.estate
       world.provider.grant(

@@ -342,6 +342,46 @@ const introspectionScenarios: readonly Scenario[] = [
   ),
 ]
 
+const previewed = (ceiling: unknown) => async (estate: Estate) => {
+  const { subAccountId } = await aToken(estate, { scopes: ['orders:read'] }, null, { name: 'previewed' })
+  return {
+    method: 'POST',
+    path: `/api/v1/apiClient/sub-account/${subAccountId}/policy-impact`,
+    headers: [bearer(estate.mine.key)],
+    body: { policy: ceiling },
+  }
+}
+
+const previewScenarios: readonly Scenario[] = [
+  {
+    name: 'a preview of a policy names the tokens that it would cut off',
+    ask: previewed({ scopes: ['items:*'] }),
+    status: 200,
+    body({ json }) {
+      const { sample, ...counts } = (json as { data: { sample: readonly object[] } }).data
+      assert.deepEqual(counts, { active: 1, examined: 1, affected: 1, inUse: 0 })
+      assert.deepEqual(
+        sample.map(({ _id, ...token }: { _id?: string }) => token),
+        [{ name: 'previewed', lastUsedAt: null, losses: [{ reason: 'scope', extent: 'all' }] }],
+      )
+    },
+  },
+  {
+    name: 'a preview of a policy that allows as much names none',
+    ask: previewed({ scopes: ['orders:*'] }),
+    status: 200,
+    body: ({ json }) => assert.equal((json as { data: { affected: number } }).data.affected, 0),
+  },
+  {
+    name: 'a preview refuses what is no policy, as a change would',
+    ask: previewed({ scopes: ['no scope'] }),
+    status: 400,
+    body: invalid(
+      'policy.scopes[0] must be 1 to 100 characters of A-Z a-z 0-9 : . _ / -, and may end with :* for any rest',
+    ),
+  },
+]
+
 export const policyScenarios: readonly Scenario[] = [
   ...scopeScenarios,
   ...addressScenarios,
@@ -349,4 +389,5 @@ export const policyScenarios: readonly Scenario[] = [
   ...limitScenarios,
   ...lifetimeScenarios,
   ...introspectionScenarios,
+  ...previewScenarios,
 ]

@@ -95,7 +95,12 @@ const refused: readonly Refused[] = [
   query('GET', 'one sub-account', ofSubAccount, NONE),
   query('PATCH', 'a changed sub-account', ofSubAccount, NONE),
   query('GET', 'the history of the account', () => `${BASE}/history`, `allowed: ${HISTORY}, subAccountId`),
-  query('GET', 'the history of a token', async (estate) => `${await ofToken(estate)}/history`, `allowed: ${HISTORY}`),
+  query(
+    'GET',
+    'the history of a token',
+    async (estate) => `${await ofToken(estate)}/history`,
+    `allowed: ${HISTORY}, include`,
+  ),
   query('GET', 'the overview', () => `${BASE}/overview`, NONE),
   query('GET', 'who is asking', () => `${BASE}/whoami`, NONE),
 ]

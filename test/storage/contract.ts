@@ -5,6 +5,7 @@ import { Estate, type OpenEmptyStore, type TestStore } from '../support/store.ts
 import { describeAccounts } from './contract/accounts.ts'
 import { describeAuthority } from './contract/authority.ts'
 import { describeConcurrency } from './contract/concurrency.ts'
+import { describeExports } from './contract/exports.ts'
 import { describeHistory } from './contract/history.ts'
 import { describeLimits } from './contract/limits.ts'
 import { describeListing } from './contract/listing.ts'
@@ -34,6 +35,7 @@ const parts: Record<string, Part> = {
   listing: describeListing,
   'listing, for any estate and query': describeListingProperties,
   'listing, after any changes': describeUpdateProperties,
+  'lists by parts': describeExports,
   'policies, tags and metadata': describePolicies,
   'the overview': describeOverview,
   verification: describeVerification,

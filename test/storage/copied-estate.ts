@@ -1,9 +1,8 @@
 // An estate in which every state of everything occurs, and everything that the API says of it.
-
 import type { Latchkey } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
 import { type RunningServer, startServer } from '../../src/serve/serving.ts'
-import { hourOf } from '../../src/tokens/model/usage.ts'
+import { COUNTED, type TokenUsage } from '../../src/tokens/model/usage.ts'
 import { bearer, send } from '../support/http.ts'
 import { names } from '../support/oracle.ts'
 import { fc } from '../support/properties.ts'
@@ -51,19 +50,13 @@ export async function served<Result>(env: Environment, work: (server: Server) =>
 export async function build(server: Server): Promise<CopiedEstate> {
   const accounts = [await account(server, 'First'), await account(server, 'Zwölf'), await account(server, '空')]
   const made = await Promise.all(accounts.map(({ id, owners }, n) => tokensOf(server, id, owners, n)))
+  for (const { id } of accounts) await bulk(server, id)
   const { id: subAccountId } = accounts[0]?.owners[0] ?? { id: '' }
   const creation = { subAccountId, name: 'Asked for twice' }
   const limitedIds = await limited(server, accounts[0]?.id ?? '')
   await create(server.url, accounts[0]?.key ?? '', creation)
-  await server.registry.verification.flush()
-  const old = {
-    tokenId: made[0]?.ids[0] ?? '',
-    subAccountId,
-    accountId: accounts[0]?.id ?? '',
-    counts: [3, 0, 0, 0, 0, 1],
-  }
-  await server.store.addUsage(hourOf(NOW) - 20 * 24, [{ source: 'prc_before', number: 1, tokens: [old] }], NOW)
-  while (await server.registry.usage.age());
+  await server.registry.verification.uses.flush()
+  await usageOfFormerDays(server, made.flatMap(({ used }) => used).slice(0, 20))
   await server.rotateMasterKey(() => () => {})
   // Otherwise a server would do so later, and another history would be compared.
   await server.announceExpiring()
@@ -90,6 +83,46 @@ async function webhooks({ operator, registry, store }: Server, accountId: string
   }
 }
 
+/** One that is done, one that is undone, and one that deletes nothing. */
+async function bulk({ operator, registry, bulkWork, store }: Server, accountId: string) {
+  const caller = operator.actFor(accountId)
+  const work = bulkWork({
+    onChanged: () => {},
+    onFailed: (_, error) => {
+      throw error
+    },
+  })
+  const carriedOut = async (id: string) => {
+    while ((await store.findBulk(accountId, id))?.status === 'running') {
+      await work.begin()
+      await work.settled()
+    }
+  }
+  const orders = [
+    { action: 'expire', filter: { tag: ['red', 'ü "x"'], effectiveStatus: 'active' } },
+    { action: 'disable', filter: { tag: 'red' }, reason: 'Ü' },
+    { action: 'delete', filter: { search: 'ß', suspendedDays: '1' } },
+  ] as const
+  for (const request of orders) {
+    const { id } = await registry.bulk.order(caller, request, operator.origin())
+    await carriedOut(id)
+    if (request.action !== 'disable') continue
+    await registry.bulk.undo(caller, id, operator.origin())
+    await carriedOut(id)
+  }
+  await work.stop()
+}
+
+/** Of days whose hours are kept, and of others. */
+async function usageOfFormerDays({ registry, store }: Server, tokens: readonly Omit<TokenUsage, 'counts'>[]) {
+  const counts = COUNTED.map((_, n) => n + 1)
+  for (const days of [2, 40]) {
+    const report = { source: 'prc_former', number: days, tokens: tokens.map((token) => ({ ...token, counts })) }
+    await store.addUsage((NOW - days * 24 * HOUR) / HOUR, [report], NOW)
+  }
+  while (await registry.usage.age());
+}
+
 async function account(server: Server, name: string) {
   const { operator, registry, store, verifiers } = server
   const { id } = await operator.createAccount(name)
@@ -97,7 +130,12 @@ async function account(server: Server, name: string) {
   const expired = await operator.createKey(id, 'expired', NOW - 1)
   const revoked = await operator.createKey(id, 'revoked', null)
   await operator.revokeKey(revoked.id)
-  await registry.sessions.start({ subject: `person of ${name}`, email: null, claims: { groups: ['ü'] } }, id)
+  const signedInFrom = { requestId: 'r-1', address: '192.0.2.7', userAgent: 'Browser/1.0' }
+  await registry.sessions.start(
+    { subject: `person of ${name}`, email: null, claims: { groups: ['ü'] } },
+    id,
+    signedInFrom,
+  )
   await registry.sessions.spend([`sign-in of ${name}`])
   // Evicted, and its lease ended: a change need not wait for it.
   const { lease } = await verifiers.begin(await registry.authenticate(works.key), { name: 'till' }, operator.origin())
@@ -147,7 +185,8 @@ async function tokensOf(
     // All of them, since asking for everything below would be uses too; what is refused stays unused.
     await registry.verification.verify(credentials[index] ?? '', () => ({ address: '127.0.0.1' }))
   }
-  return { ids, credentials }
+  const used = records.map(({ id, subAccountId }) => ({ tokenId: id, subAccountId, accountId }))
+  return { ids, credentials, used }
 }
 
 /** Tokens of a sub-account with a policy, each used a few times. */
@@ -176,7 +215,9 @@ async function create(url: string, key: string, body: object) {
 
 /** Everything the API says of the estate, as it goes over the wire, but for what is of the moment. */
 export async function transcript(env: Environment, estate: CopiedEstate): Promise<readonly string[]> {
-  return served(env, async ({ url }) => {
+  return served(env, async ({ url, store }) => {
+    // What is verified here is counted nowhere: the next transcript would differ.
+    store.addUsage = async () => {}
     const heard: string[] = []
     const ask = async (path: string, credential: string) => void heard.push(await answer(url, path, credential))
     for (const key of estate.refusedKeys) await ask(`${API}/token`, key)
@@ -188,9 +229,8 @@ export async function transcript(env: Environment, estate: CopiedEstate): Promis
         await ask(`${API}/token/${id}/history`, key)
     }
     for (const id of estate.limitedIds) await ask(`${API}/token/${id}/explain`, estate.keys[0] ?? '')
-    // Not verified, which would be counted: the next copy would have other rows.
     for (const credential of estate.credentials.filter((_, n) => n % 17 < VERIFIED))
-      for (const key of estate.keys) heard.push(await introspected(url, credential, key))
+      await ask('/api/v1/verify', credential)
     const again = await create(url, estate.keys[0] ?? '', estate.creation)
     return [...heard, again.text]
   })
@@ -204,13 +244,6 @@ export async function lists(env: Environment, estate: CopiedEstate): Promise<rea
       ({ key, path }) => answer(url, `${API}${path}`, key),
     ),
   )
-}
-
-async function introspected(url: string, credential: string, key: string): Promise<string> {
-  const headers = [bearer(key), ['content-type', 'application/x-www-form-urlencoded']] as const
-  const body = new URLSearchParams({ token: credential }).toString()
-  const { status, text } = await send(url, { method: 'POST', path: '/oauth2/introspect', headers, body })
-  return `${status} ${text}`
 }
 
 async function answer(url: string, path: string, credential: string): Promise<string> {
@@ -230,6 +263,7 @@ function listsOf({ subAccountIds }: CopiedEstate): string[] {
     ...tokens,
     ...history,
     '/webhook?limit=100',
+    '/token/bulk?limit=100',
     '/sub-account?limit=100',
     '/sub-account?search=S%C3%B6hne',
     '/overview',

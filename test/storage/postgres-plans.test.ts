@@ -14,12 +14,14 @@ import { makeChange } from '../../src/storage/postgres/sql/make-changes.ts'
 import * as reads from '../../src/storage/postgres/sql/reads.ts'
 import { StatementNames } from '../../src/storage/postgres/sql/statement-names.ts'
 import * as writes from '../../src/storage/postgres/sql/writes.ts'
+import type { StoredBulk, StoredPart } from '../../src/tokens/model/bulk.ts'
 import { DECISIVE } from '../../src/tokens/model/lease.ts'
 import type { TokenQuery } from '../../src/tokens/model/page.ts'
 import type { Account, AccountKey, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
+import type { Stamped } from '../../src/tokens/trust/stamp.ts'
 import { askFor, quota, rate } from '../support/limits.ts'
 import { openEmptyPostgres, PATIENT, type TestPostgres } from '../support/postgres.ts'
-import { Estate, rotateToken } from '../support/store.ts'
+import { Estate, rotateToken, START } from '../support/store.ts'
 
 const SUB_ACCOUNTS = 40
 const TOKENS_OF_EACH = 150
@@ -78,6 +80,8 @@ function describePlans(partitions: number): void {
   let token: TokenRecord
   let key: AccountKey
   let digest: Uint8Array
+  let operation: Stamped<StoredBulk>
+  let part: Stamped<StoredPart>
 
   before(async () => {
     opened = await openEmptyPostgres({ ...PATIENT, partitions })
@@ -102,6 +106,9 @@ function describePlans(partitions: number): void {
     }
     token = (await opened.store.findTokensByNames([token]))[0] ?? token
     digest = estate.digest()
+    await opened.store.insertBulk(estate.bulkRecord(account), { page: 1, limit: 10 }, undefined, estate.origin())
+    operation = (await opened.store.listRunningBulk(1))[0] as typeof operation
+    part = (await opened.store.findBulkPart(operation.id, 0)) as typeof part
     const limited = Array.from({ length: 500 }, (_, n) => ({ subject: `tok_limited_${n}`, limit: rate(5, 60) }))
     await opened.store.reserveUnits(account.id, askFor(1, ...limited))
     client = new RecordingClient(clientConfig(opened.options.databaseUrl))
@@ -223,6 +230,28 @@ function describePlans(partitions: number): void {
     'events after a row': () =>
       reads.readFeed(db, account.id, { after: 1, upTo: 9, limit: 5 }, { subAccounts: null, actions: null }),
     'how far histories go': () => reads.readHeads(db, [account.id]),
+    'a bulk operation': () => reads.findBulk(db, account.id, 'blk_x'),
+    'bulk operations of an account': () => reads.listBulk(db, account.id, { ...page, scope: null }),
+    'bulk operations of a scope': () => reads.listBulk(db, account.id, { ...page, scope: '[]' }),
+    'bulk operations that run': () => reads.listRunningBulk(db, 10),
+    'a part of a bulk operation': () => reads.findBulkPart(db, 'blk_x', 0),
+    'a new bulk operation': () => {
+      const query = { ...page, narrowing: { idleSince: 1, suspendedBefore: 1 } }
+      return make(operations.insertBulk(new Estate(opened).bulkRecord(account), query, undefined, origin))
+    },
+    'a step of a bulk operation': () => make(operations.advanceBulk(operation, part, 1)),
+    'an undoing': () => make(operations.undoBulk(account.id, operation.id, null, { ...origin, at: START })),
+    'the end of a bulk operation': () => make(operations.endBulk(operation, 'revoked', 1)),
+    'what a bulk operation matches': () => listing.matchTokens(db, account.id, page),
+    'what a bulk operation matches by name': () => listing.matchTokens(db, account.id, { ...page, search: 'number' }),
+    'what it still matches': () =>
+      listing.matchTokens(db, account.id, {
+        ...page,
+        status: 'active',
+        narrowing: { tags: ['red', 'round'], idleSince: 1, ids: [token.id] },
+      }),
+    'what it still matches by name': () =>
+      listing.matchTokens(db, account.id, { ...page, search: 'number', narrowing: { ids: [token.id] } }),
     'webhooks that are due': () => reads.findDue(db, '', 10, 1, 'nobody'),
     'a webhook and what waits': () => reads.findDelivering(db, 'whk_x'),
     'what was sent to a webhook': () => reads.listDeliveries(db, account.id, 'whk_x', page),
@@ -278,6 +307,8 @@ function describePlans(partitions: number): void {
     'the filtered history before a row': () =>
       reads.listHistory(db, account.id, { ...page, beforeSeq: 9, tokenId: token.id }),
     'the history of a token': () => reads.listHistory(db, account.id, { ...page, tokenId: token.id }),
+    'the history of a token and its sub-account': () =>
+      reads.listHistory(db, account.id, { ...page, tokenId: token.id, withSubAccount: true }),
     'the history of a sub-account': () => reads.listHistory(db, account.id, { ...page, subAccountId: subAccount.id }),
     'the owner of an id': () => reads.findOwner(db, subAccount.id),
     'a token by its name': () => reads.findTokensByNames(db, [{ subAccountId: subAccount.id, name: 'second' }]),

@@ -5,16 +5,18 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import type { Change } from '../../src/storage/changes/change.ts'
 import * as operations from '../../src/storage/changes/operations.ts'
-import { listTokens } from '../../src/storage/sqlite/sql/listing.ts'
+import { listTokens, matchTokens } from '../../src/storage/sqlite/sql/listing.ts'
 import { makeChange } from '../../src/storage/sqlite/sql/make-change.ts'
 import * as reads from '../../src/storage/sqlite/sql/reads.ts'
 import * as writes from '../../src/storage/sqlite/sql/writes.ts'
 import { Connection } from '../../src/storage/sqlite/sqlite-connection.ts'
 import { Transaction } from '../../src/storage/sqlite/transaction.ts'
+import type { StoredBulk, StoredPart } from '../../src/tokens/model/bulk.ts'
 import { DECISIVE } from '../../src/tokens/model/lease.ts'
 import { overviewQuestion } from '../../src/tokens/model/overview.ts'
 import type { TokenQuery } from '../../src/tokens/model/page.ts'
 import type { Account, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
+import type { Stamped } from '../../src/tokens/trust/stamp.ts'
 import { askFor, quota, rate } from '../support/limits.ts'
 import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
 import { Estate, START } from '../support/store.ts'
@@ -82,6 +84,8 @@ describe('query plans', () => {
   let subAccount: SubAccount
   let token: TokenRecord
   let digest: Uint8Array
+  let operation: Stamped<StoredBulk>
+  let part: Stamped<StoredPart>
 
   before(async () => {
     opened = await openEmptySqlite()
@@ -93,6 +97,10 @@ describe('query plans', () => {
     await estate.tokens(records)
     token = records[0] as TokenRecord
     digest = estate.digest()
+    await opened.store.insertBulk(estate.bulkRecord(account), { page: 1, limit: 10 }, 40, estate.origin())
+    const [found] = await opened.store.listRunningBulk(1)
+    operation = found as typeof operation
+    part = (await opened.store.findBulkPart(operation.id, 0)) as typeof part
     db = new RecordingConnection(opened.path, 'write')
   })
   after(async () => {
@@ -169,6 +177,25 @@ describe('query plans', () => {
         const plans = plansOf(() => listTokens(db, account.id, { page: 1, limit: 10, narrowing, ...filters }))
         assert.ok(plans.size > 0)
         assert.deepEqual(faults(plans), [])
+      }
+    })
+  }
+
+  const some = ['tok_x', 'tok_y']
+  const owned = { subAccounts: ['sub_x', 'sub_y'] }
+  const chosen = [...narrowings, owned, {}].map((each) => ({ ...each, ids: some }))
+  for (const narrowing of [...narrowings, {}, ...chosen]) {
+    test(`what a bulk operation matches, by ${Object.keys(narrowing).join(', ') || 'nothing'}, reads through no table`, () => {
+      for (const filters of [{}, { status: 'active' as const }, { subAccountId: subAccount.id }, { search: 'tok' }]) {
+        const plans = plansOf(() => matchTokens(db, account.id, { page: 1, limit: 10, narrowing, ...filters }))
+        assert.deepEqual(faults(plans), [])
+        // Few tokens are found by their ids, not among all of the account's.
+        const found = [...plans.values()].flat().filter((line) => /^SEARCH t |token_grams/.test(line))
+        if ('ids' in narrowing)
+          assert.ok(
+            found.every((line) => /(\(|AND )id=\?\)$/.test(line)),
+            found.join('\n'),
+          )
       }
     })
   }
@@ -275,6 +302,18 @@ describe('query plans', () => {
     'a change of a webhook': asked(() =>
       operations.changeWebhook(account.id, 'whk_x', { kind: 'update', update: { status: 'inactive' } }, origin),
     ),
+    'a bulk operation': () => reads.findBulk(db, account.id, 'blk_x'),
+    'bulk operations of an account': () => reads.listBulk(db, account.id, { ...page, scope: null }),
+    'bulk operations of a scope': () => reads.listBulk(db, account.id, { ...page, scope: '[]' }),
+    'bulk operations that run': () => reads.listRunningBulk(db, 10),
+    'a part of a bulk operation': () => reads.findBulkPart(db, 'blk_x', 0),
+    'a new bulk operation': asked(() => {
+      const record = { ...new Estate(opened).bulkRecord(account), id: 'blk_x' }
+      return operations.insertBulk(record, page, undefined, origin)
+    }),
+    'a step of a bulk operation': asked(() => operations.advanceBulk(operation, part, 1)),
+    'an undoing': asked(() => operations.undoBulk(account.id, operation.id, null, { ...origin, at: START })),
+    'the end of a bulk operation': asked(() => operations.endBulk(operation, 'revoked', 1)),
     'a claim': change((transaction) => {
       writes.claim(transaction, 'x', 'somebody', 1)
       writes.passEvents(transaction, 'whk_x', 1)
@@ -295,6 +334,8 @@ describe('query plans', () => {
     'the filtered history before a row': () =>
       reads.listHistory(db, account.id, { ...page, beforeSeq: 9, tokenId: token.id }),
     'the history of a token': () => reads.listHistory(db, account.id, { ...page, tokenId: token.id }),
+    'the history of a token and its sub-account': () =>
+      reads.listHistory(db, account.id, { ...page, tokenId: token.id, withSubAccount: true }),
     'the history of a sub-account': () => reads.listHistory(db, account.id, { ...page, subAccountId: subAccount.id }),
     'the owner of an id': () => reads.findOwner(db, subAccount.id),
     'a token by its name': () => reads.findTokensByNames(db, [{ subAccountId: subAccount.id, name: 'second' }]),

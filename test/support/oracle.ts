@@ -48,7 +48,8 @@ function isWithin(token: OracleToken, narrowing: Narrowing): boolean {
   const { neverUsed, createdFrom, createdBefore, expiresFrom, expiresBefore, unexpiredAt, suspended } = narrowing
   if (unexpiredAt !== undefined && expiresAt !== null && expiresAt <= unexpiredAt) return false
   if (suspended !== undefined && suspended !== isSuspended) return false
-  const { idleSince, suspendedBefore } = narrowing
+  const { idleSince, suspendedBefore, ids } = narrowing
+  if (ids?.includes(token.id) === false) return false
   if (idleSince !== undefined && Math.max(createdAt, lastUsedAt ?? createdAt) >= idleSince) return false
   if (suspendedBefore !== undefined && !(suspendedAt !== null && suspendedAt < suspendedBefore)) return false
   if (neverUsed && lastUsedAt !== null) return false

@@ -1,5 +1,7 @@
 // What a test needs of any engine's store: an empty one, the same one opened again, and an estate to put into it.
 import { randomBytes } from 'node:crypto'
+import { type NewBulk, orderedBy } from '../../src/tokens/bulk-plan.ts'
+import { NOTHING_DONE } from '../../src/tokens/model/bulk.ts'
 import type { Verifier } from '../../src/tokens/model/lease.ts'
 import type { StoredSession } from '../../src/tokens/model/session.ts'
 import {
@@ -93,6 +95,8 @@ export class Estate {
       claims: '{"groups":["support"]}',
       createdAt,
       seenAt: createdAt,
+      address: '203.0.113.7',
+      userAgent: null,
       ...fields,
     }
   }
@@ -186,6 +190,25 @@ export class Estate {
       formerUntil: null,
       position: 0,
       lastSuccessAt: null,
+      ...fields,
+    }
+  }
+
+  /** An operation not yet stored, by nobody whose authority could end. */
+  bulkRecord(account: Account, fields: Partial<NewBulk> = {}): NewBulk {
+    const createdAt = this.tick()
+    return {
+      id: newId('blk', createdAt),
+      accountId: account.id,
+      action: 'disable',
+      filter: '{}',
+      scope: null,
+      reason: null,
+      createdAt,
+      by: 'operator',
+      byName: null,
+      ordered: orderedBy(this.origin()),
+      ...NOTHING_DONE,
       ...fields,
     }
   }

@@ -78,6 +78,8 @@ export interface Load {
   readonly tokens: readonly Target[]
   readonly flips: number
   readonly verifications: number
+  /** How many tokens are changed at a time. */
+  readonly flippers?: number
   /** Outcomes other than a clear yes or no, such as 503 while the database is cut off. */
   readonly tolerateFaults?: boolean
   /** Who looks, instead of callers over HTTP. Only the answer to a change tells them of it, not a read that shows it. */
@@ -112,7 +114,8 @@ export async function runLoad(load: Load): Promise<Outcome> {
   const left: Left = { flips: load.flips, looks: load.verifications }
   const count: Count = { flips: 0, looks: 0, faults: 0 }
   const chance = chances('looks')
-  const callers = load.look === undefined ? FLIPPERS + LOOKERS : FLIPPERS
+  const { flippers = FLIPPERS } = load
+  const callers = load.look === undefined ? flippers + LOOKERS : flippers
   const wires = Array.from({ length: callers }, (_, n) =>
     load.urls.map((url) => new Wire(url)).at(n % load.urls.length),
   )
@@ -172,10 +175,10 @@ export async function runLoad(load: Load): Promise<Outcome> {
     load.look?.(traces, left, count),
     ...wires.map((wire, n) => {
       if (wire === undefined) return undefined
-      return n < FLIPPERS
+      return n < flippers
         ? flipper(
             wire,
-            load.tokens.filter((_, index) => index % FLIPPERS === n),
+            load.tokens.filter((_, index) => index % flippers === n),
           )
         : looker(wire)
     }),

@@ -10,6 +10,8 @@ const TOKEN = '/api/v1/apiClient/token'
 const SUB_ACCOUNT = '/api/v1/apiClient/sub-account'
 const KEY = '/api/v1/apiClient/key'
 const VERIFIER = '/api/v1/apiClient/verifier'
+const BULK = '/api/v1/apiClient/token/bulk'
+const GRANT = '/api/v1/apiClient/grant'
 const WEBHOOK = '/api/v1/apiClient/webhook'
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
@@ -20,6 +22,8 @@ interface Guarded {
   readonly other: number
   /** The same request for something that does not exist: another account must get its answer to the byte. */
   readonly missing?: string
+  /** What it asks for was made for the whole account: a key for some sub-accounts does not see it. */
+  readonly ofAll?: true
 }
 
 const withToken =
@@ -42,6 +46,14 @@ async function webhookOf({ running: { operator, registry }, mine }: Estate): Pro
   await Promise.all(old)
   const fields = { url: 'http://127.0.0.1:9/', events: ['account.rename'] }
   return (await registry.webhooks.create(caller, fields, operator.origin())).webhook.id
+}
+
+const LONG_AGO = { createdBefore: '2000-01-01T00:00:00Z' } as const
+
+/** About nothing, so that all of it is over at once. */
+async function bulkOf({ running: { operator, registry }, mine }: Estate): Promise<string> {
+  const request = { action: 'disable', filter: LONG_AGO } as const
+  return (await registry.bulk.order(operator.actFor(mine.accountId), request, operator.origin())).id
 }
 
 export const guarded: Readonly<Record<string, Guarded>> = {
@@ -98,6 +110,29 @@ export const guarded: Readonly<Record<string, Guarded>> = {
     other: 404,
     missing: `${TOKEN}/${NOWHERE}/history`,
   },
+  [`GET ${BULK}`]: { ask: () => ({ path: BULK }), owner: 200, other: 200 },
+  [`POST ${BULK}`]: {
+    ask: ({ mine }) => ({
+      path: BULK,
+      body: { action: 'enable', filter: { subAccountId: mine.subAccounts[0].id, ...LONG_AGO } },
+    }),
+    owner: 202,
+    other: 403,
+  },
+  [`GET ${BULK}/:id`]: {
+    ask: async (estate) => ({ path: `${BULK}/${await bulkOf(estate)}` }),
+    owner: 200,
+    other: 404,
+    missing: `${BULK}/blk_none`,
+    ofAll: true,
+  },
+  [`POST ${BULK}/:id/undo`]: {
+    ask: async (estate) => ({ path: `${BULK}/${await bulkOf(estate)}/undo` }),
+    owner: 202,
+    other: 404,
+    missing: `${BULK}/blk_none/undo`,
+    ofAll: true,
+  },
   [`GET ${TOKEN}/:id/usage`]: {
     ask: withToken({}, '/usage'),
     owner: 200,
@@ -120,6 +155,12 @@ export const guarded: Readonly<Record<string, Guarded>> = {
   'GET /api/v1/apiClient/overview': { ask: () => ({ path: '/api/v1/apiClient/overview' }), owner: 200, other: 200 },
   'GET /api/v1/apiClient/whoami': { ask: () => ({ path: '/api/v1/apiClient/whoami' }), owner: 200, other: 200 },
   'GET /api/v1/apiClient/session': { ask: () => ({ path: '/api/v1/apiClient/session' }), owner: 200, other: 200 },
+  [`GET ${GRANT}`]: { ask: () => ({ path: GRANT }), owner: 200, other: 200 },
+  [`POST ${GRANT}/test`]: {
+    ask: () => ({ path: `${GRANT}/test`, body: { claims: { groups: ['support'] } } }),
+    owner: 200,
+    other: 200,
+  },
   'DELETE /api/v1/apiClient/session/:id': {
     ask: () => ({ path: '/api/v1/apiClient/session/ses_none' }),
     owner: 404,
@@ -142,6 +183,12 @@ export const guarded: Readonly<Record<string, Guarded>> = {
     owner: 200,
     other: 403,
     missing: `${SUB_ACCOUNT}/sub_none`,
+  },
+  [`POST ${SUB_ACCOUNT}/:id/policy-impact`]: {
+    ask: ofSubAccount(`${SUB_ACCOUNT}/:id/policy-impact`, () => ({ policy: { scopes: [] } })),
+    owner: 200,
+    other: 403,
+    missing: `${SUB_ACCOUNT}/sub_none/policy-impact`,
   },
   [`GET ${KEY}`]: { ask: () => ({ path: KEY }), owner: 200, other: 200 },
   [`POST ${KEY}`]: { ask: () => ({ path: KEY, body: { name: 'New', role: 'viewer' } }), owner: 201, other: 201 },

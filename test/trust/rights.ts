@@ -9,7 +9,7 @@ import { LOOPBACK } from '../support/webhook-receiver.ts'
 import { guarded } from './nobody-in.ts'
 
 const RIGHTS_OF: Readonly<Record<Permissions['role'], readonly Right[]>> = {
-  owner: ['introspect', 'read', 'change', 'manageKeys', 'manageWebhooks'],
+  owner: ['introspect', 'read', 'change', 'manageKeys', 'manageWebhooks', 'seeGrants'],
   manager: ['introspect', 'read', 'change'],
   viewer: ['introspect', 'read'],
   verifier: ['introspect'],
@@ -37,6 +37,7 @@ const NEEDED: Readonly<Record<string, Right | null>> = {
 
 const neededFor = (route: string): Right | null => {
   if (route.includes('/webhook')) return 'manageWebhooks'
+  if (route.includes('/grant')) return 'seeGrants'
   const known = NEEDED[route]
   return known === undefined ? (route.startsWith('GET ') ? 'read' : 'change') : known
 }
@@ -82,7 +83,7 @@ export function describeRights(engine: Engine): void {
     const askAs = (ask: Ask, key: string): Promise<Heard> =>
       estate.ask({ ...ask, headers: [...(ask.headers ?? []), bearer(key)] })
 
-    for (const [route, { ask, owner, other, missing }] of Object.entries(guarded)) {
+    for (const [route, { ask, owner, other, missing, ofAll = false }] of Object.entries(guarded)) {
       const [method = ''] = route.split(' ')
       for (const role of ROLES) {
         test(`${route} by a key with the role ${role}`, async () => {
@@ -100,7 +101,7 @@ export function describeRights(engine: Engine): void {
                   [heard.json.message, heard.json.error.message],
                   ['Forbidden', `This key is not allowed to ${refusal}`],
                 )
-              } else if (scope === 'another' && other !== owner) {
+              } else if ((scope === 'another' || (ofAll && scope !== 'all')) && other !== owner) {
                 assert.equal(heard.status, other, who)
                 if (missing === undefined) continue
                 const key = keys.get(nameOf(role, reveal, scope)) as string
@@ -133,7 +134,7 @@ export function describeRights(engine: Engine): void {
       if (needed !== null && !RIGHTS_OF[role].includes(needed)) return RIGHTS[needed]
       if (route === LEAK && !RIGHTS_OF[role].includes('change')) return RIGHTS.change
       if (route === REVEAL && !reveal) return 'see credentials'
-      if (needed === 'manageWebhooks' && scope !== 'all') return RIGHTS.manageWebhooks
+      if ((needed === 'manageWebhooks' || needed === 'seeGrants') && scope !== 'all') return RIGHTS[needed]
       if (NEEDS_ALL.includes(route) && scope !== 'all') return 'create sub-accounts'
       if (route === 'POST /api/v1/apiClient/key' && scope !== 'all') return 'give access to all sub-accounts'
       return undefined

@@ -96,6 +96,52 @@ export function describeTampering(engine: Engine): void {
     }
   })
 
+  describe('a bulk operation altered by hand changes no token:', () => {
+    const alterations: Readonly<Record<string, { kind: 'bulk' | 'bulk-part'; sql: string }>> = {
+      'another action': { kind: 'bulk', sql: "UPDATE bulk_operations SET action = 'expire' WHERE id = ?1" },
+      'another filter': { kind: 'bulk', sql: "UPDATE bulk_operations SET filter = '{}' WHERE id = ?1" },
+      'another scope': { kind: 'bulk', sql: "UPDATE bulk_operations SET scope = '[]' WHERE id = ?1" },
+      'another position': { kind: 'bulk', sql: 'UPDATE bulk_operations SET position = position + 1 WHERE id = ?1' },
+      'no authority that could end': {
+        kind: 'bulk',
+        sql: `UPDATE bulk_operations SET ordered = '{"by":"x"}' WHERE id = ?1`,
+      },
+      'another token': {
+        kind: 'bulk-part',
+        sql: `UPDATE bulk_parts SET changes = replace(changes, 'tok_', 'tok_0') WHERE operation_id = ?1`,
+      },
+      'another former status': {
+        kind: 'bulk-part',
+        sql: `UPDATE bulk_parts SET changes = replace(changes, 'active', 'activ') WHERE operation_id = ?1`,
+      },
+    }
+    const whenOver = async (id: string) => {
+      for (;;) {
+        const operation = await estate.running.store.findBulk(estate.mine.accountId, id)
+        if (operation?.status !== 'running') return operation
+        await new Promise((resolve) => setTimeout(resolve, 10))
+      }
+    }
+    for (const [what, { kind, sql }] of Object.entries(alterations)) {
+      test(what, async () => {
+        const { operator, registry } = estate.running
+        const caller = operator.actFor(estate.mine.accountId)
+        const token = await estate.token({ tags: [what] })
+        const request = { action: 'disable', filter: { tag: what } } as const
+        const { id } = await registry.bulk.order(caller, request, operator.origin())
+        await whenOver(id)
+        await db.run(sql, id)
+        const before = await countOf(kind)
+        await registry.bulk.undo(caller, id, operator.origin())
+        const ended = await whenOver(id)
+        assert.deepEqual([ended?.status, ended?.error, ended?.restored], ['failed', 'altered', 0])
+        assert.equal((await registry.getToken(caller, token.id)).status, 'inactive')
+        assert.equal(await countOf(kind), before + 1)
+        altered.add(`${kind} ${id}`)
+      })
+    }
+  })
+
   describe('a token altered by hand authenticates nobody:', () => {
     let other: Token
     beforeEach(async () => {

@@ -185,7 +185,7 @@ async function runVerifiers(run: Run): Promise<Found> {
     const { key, tokens } = run.estate
     const { flips, verifications } = run
     return {
-      ...(await runLoad({ urls, key, tokens, flips, verifications, tolerateFaults: true, look })),
+      ...(await runLoad({ urls, key, tokens, flips, verifications, flippers: TOKENS, tolerateFaults: true, look })),
       fromMemory,
       faultsMade: made,
     }
@@ -211,7 +211,8 @@ async function makeFaults(
   }
 }
 
-const TOKENS = 16
+/** All are changed at the same time: verifiers that confirm one change confirm what was changed with it. */
+const TOKENS = 32
 /** Of fewer tokens each is looked at more often, and what goes wrong is seen sooner. */
 const CONTROL: Length & { readonly tokens: number } = {
   flips: 200,
@@ -336,16 +337,17 @@ function describeOn(surroundings: Surroundings, length: Length, controls: readon
       const outcome = await runVerifiers({ ...length, start: opened.start(), estate: await opened.estate(TOKENS) })
       const { faultsMade } = outcome
       const faults = Object.entries(faultsMade).map(([name, count]) => `${name} ${count}`)
-      const count = `${outcome.flips} changes, ${outcome.verifications} verifications (${outcome.fromMemory} from memory)`
-      t.diagnostic(`${count}; ${faults.join(', ')}`)
+      const done = `${outcome.flips} changes, ${outcome.verifications} verifications (${outcome.fromMemory} from memory)`
+      const count = [done, ...faults].join('; ')
+      t.diagnostic(count)
       assert.deepEqual(outcome.violations, [])
       assert.ok(outcome.flips >= flips && outcome.verifications >= verifications)
       assert.ok(outcome.fromMemory > outcome.verifications / 2)
       record(t, {
         promise:
           'Off means off inside applications: no verification from memory that begins after the answer shows an older state',
-        fault: faults.length === 0 ? 'verifiers' : faults.join(', '),
-        how: `${surroundings.what}, ${processes * verifiersEach} verifiers in ${processes} processes, 8 callers who change; every verdict held against the changes by time and version`,
+        fault: `${surroundings.what}: ${Object.keys(FAULTS).join(', ')}`,
+        how: `${processes * verifiersEach} verifiers in ${processes} processes, ${TOKENS} callers who change; every verdict held against the changes by time and version`,
         count,
         figure: `0 older states seen; ${outcome.faults} answers said neither yes nor no`,
         control: found.join('; '),

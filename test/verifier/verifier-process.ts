@@ -1,5 +1,5 @@
 // Verifiers in a process of their own, which can be frozen and killed. Each verifies in bursts, and reports what it saw.
-import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Verifier } from '../../client/verifier/verifier.ts'
 import type { Target } from '../support/targets.ts'
 import { type Look, now } from '../trust/linearizability.ts'
@@ -28,7 +28,8 @@ export interface Seen {
 }
 
 const BURST = 200
-const PAUSE_MS = 2
+/** At most, for each verifier of the process: so that they leave the service something of the machine. */
+const PAUSE_MS = 20
 /** Longer than this process ever takes between two looks at its clock by itself. */
 const FROZEN_MS = 500
 
@@ -67,15 +68,18 @@ async function run({ urls, key, tokens, leaseSeconds, isSuspended = false, alter
   const options = { key, leaseSeconds, name: `test ${process.pid}`, clock: () => clock(isSuspended), fetch: slowFetch }
   const verifiers = await Promise.all(urls.map((baseUrl) => createVerifier({ ...options, baseUrl })))
   process.send?.({ ready: true })
-  for (let n = 0; !isStopping; n++) {
-    const verifier = verifiers[n % verifiers.length] as Verifier
-    // Not always the same token for the same verifier.
-    const token = tokens[Math.floor(Math.random() * tokens.length)] as Target
-    process.send?.(await burst(verifier, token))
-    await (n % verifiers.length === 0 ? pause(PAUSE_MS) : turn())
-  }
+  await Promise.all(verifiers.map((verifier) => verifyUntilStopped(verifier, tokens, PAUSE_MS * verifiers.length)))
   await Promise.all(verifiers.map((verifier) => verifier.close()))
   process.exit()
+}
+
+/** One that waits for its instance of the service keeps no other one waiting. */
+async function verifyUntilStopped(verifier: Verifier, tokens: readonly Target[], pauseMs: number): Promise<void> {
+  while (!isStopping) {
+    const token = tokens[Math.floor(Math.random() * tokens.length)] as Target
+    process.send?.(await burst(verifier, token))
+    await pause(Math.random() * pauseMs)
+  }
 }
 
 /** Of looks that follow each other within a millisecond and show the same, the first and the last say all. */

@@ -1,7 +1,8 @@
 // Whose the cache of what was read is.
-import { QueryClientProvider } from '@tanstack/react-query'
+import { type QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useMemo, useRef } from 'react'
-import { cacheFor } from './first-reads.ts'
+import { fillFirst } from './first-reads.ts'
+import { makeQueryClient } from './query-client.ts'
 
 /**
  * Everybody has a cache of their own, and a change mounts all components again: no data of one account is left for the next,
@@ -21,4 +22,10 @@ export function CacheProvider({ identity, children }: { identity: string | undef
       {children}
     </QueryClientProvider>
   )
+}
+
+function cacheFor(identity: string | undefined): QueryClient {
+  const cache = makeQueryClient()
+  fillFirst(cache, identity)
+  return cache
 }

@@ -20,18 +20,21 @@ export interface Permissions {
   readonly manageSessions: boolean
   /** See who holds a lease, and evict them. */
   readonly manageVerifiers: boolean
+  readonly manageWebhooks: boolean
 }
 
 export function permissionsOf({ role, reveal, subAccounts }: Rights, hasProvider: boolean): Permissions {
   const change = role === 'owner' || role === 'manager'
+  const isOwnerOfAll = role === 'owner' && subAccounts === null
   return {
     reveal,
     change,
     createSubAccounts: change && subAccounts === null,
     seesAll: subAccounts === null,
     manageKeys: role === 'owner',
-    manageSessions: role === 'owner' && subAccounts === null && hasProvider,
-    manageVerifiers: role === 'owner' && subAccounts === null,
+    manageSessions: isOwnerOfAll && hasProvider,
+    manageVerifiers: isOwnerOfAll,
+    manageWebhooks: isOwnerOfAll,
   }
 }
 

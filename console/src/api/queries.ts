@@ -1,9 +1,26 @@
 // Everything the console reads: one entry per question, with its cache key. A change names the keys it makes out of date.
-import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query'
-import type { Call, LatchkeyClient, Token, TokenPage } from '../../../client/latchkey-client.ts'
+import {
+  keepPreviousData,
+  type QueryClient,
+  type QueryFilters,
+  type QueryState,
+  queryOptions,
+} from '@tanstack/react-query'
+import type {
+  BulkFilter,
+  BulkOperation,
+  BulkPreview,
+  Call,
+  LatchkeyClient,
+  Token,
+  TokenPage,
+  Usage,
+  Webhook,
+  WebhookPage,
+} from '../../../client/latchkey-client.ts'
 import { masked } from '../ui/format.ts'
 import { clientOf } from './connect.ts'
-import { isNotFound } from './errors.ts'
+import { isNotFound, retryAfterMs } from './errors.ts'
 
 /** No credential is held that is not shown: each read and each change asks for masked ones. */
 export const MASKED = { credentials: 'masked' } as const
@@ -13,6 +30,8 @@ type Params<Name extends keyof LatchkeyClient> = NonNullable<Parameters<Latchkey
 export type TokenListParams = Params<'listTokens'>
 /** `tokenId` is in the path, and the token's sub-account needs no filter then. */
 export type HistoryParams = Params<'listAccountHistory'> & { readonly tokenId?: string | undefined }
+/** Whose use. */
+export type UsageOf = { readonly tokenId: string } | { readonly subAccountId: string }
 export type SubAccountListParams = Params<'listSubAccounts'>
 
 const TOKENS = ['tokens'] as const
@@ -20,14 +39,31 @@ const SUB_ACCOUNTS = ['sub-accounts'] as const
 const OVERVIEW = ['overview'] as const
 const KEYS = ['keys'] as const
 const SESSIONS = ['sessions'] as const
+const GRANTS = ['grants'] as const
 const VERIFIERS = ['verifiers'] as const
+export const WEBHOOKS = ['webhooks'] as const
+export const DELIVERIES = ['deliveries'] as const
+const USAGE = ['usage'] as const
 export const HISTORY = ['history'] as const
+export const WHOAMI = ['whoami'] as const
 
 /** What a call answers with its ETag, which is in none of the fields. */
 export async function withETag<Data extends object>(call: Call<Data>): Promise<Data & { etag: string | undefined }> {
   const { data, etag } = await call.withResponse()
   return { ...data, etag }
 }
+
+const SOON_MS = 2_000
+
+/** A delivery is no entry of the history, so no event announces it: while some are to come, the service is asked again. */
+const askedAgainWhile =
+  <Data>(isToCome: (data: Data) => boolean) =>
+  ({ state: { data, status, error } }: { readonly state: QueryState<Data> }): number | false => {
+    if (status === 'error') return retryAfterMs(error)
+    return data !== undefined && isToCome(data) && SOON_MS
+  }
+
+const isBehind = ({ status, behind }: Webhook): boolean => status === 'active' && behind > 0
 
 export const queries = {
   overview: (client: LatchkeyClient) =>
@@ -36,7 +72,7 @@ export const queries = {
   /** The account that is signed in, and what the caller may do. */
   whoami: (client: LatchkeyClient) =>
     queryOptions({
-      queryKey: ['whoami'],
+      queryKey: WHOAMI,
       queryFn: ({ signal }) => client.whoami({}, { signal }),
       // Neither changes often, and a key that is refused is noticed by every other request.
       staleTime: Number.POSITIVE_INFINITY,
@@ -114,12 +150,45 @@ export const queries = {
       gcTime: 0,
     }),
 
+  /** How many tokens a filter of the list matches, and some of them: a dry run of a bulk operation. */
+  bulkPreview: (client: LatchkeyClient, filter: BulkFilter) =>
+    queryOptions({
+      queryKey: [...TOKENS, 'bulk-preview', filter],
+      queryFn: async ({ signal }) => {
+        const body = { action: 'disable', filter, dryRun: true } as const
+        return (await client.changeTokens({ body }, { signal })) as BulkPreview
+      },
+      gcTime: 0,
+    }),
+
+  /** Asked again while it is under way. */
+  bulkOperation: (client: LatchkeyClient, begun: BulkOperation) =>
+    queryOptions({
+      queryKey: ['bulk', begun._id],
+      queryFn: ({ signal }) => client.getBulk({ id: begun._id }, { signal }),
+      initialData: begun,
+      refetchInterval: ({ state }) => state.data?.status === 'running' && 1_000,
+    }),
+
+  /** Its buckets begin and end with the clock, so that it is asked again as long as it is shown. */
+  usage: (client: LatchkeyClient, of: UsageOf, per: Usage['per']) =>
+    queryOptions({
+      queryKey: [...USAGE, of, per],
+      queryFn: ({ signal }) =>
+        'tokenId' in of
+          ? client.getTokenUsage({ id: of.tokenId, per }, { signal })
+          : client.getUsage({ ...of, per }, { signal }),
+      placeholderData: keepPreviousData,
+      refetchInterval: 60_000,
+    }),
+
   history: (client: LatchkeyClient, params: HistoryParams) =>
     queryOptions({
       queryKey: [...HISTORY, params],
       queryFn: ({ signal }) => {
         const { tokenId, subAccountId, ...others } = params
-        if (tokenId !== undefined) return client.listTokenHistory({ id: tokenId, ...others }, { signal })
+        if (tokenId !== undefined)
+          return client.listTokenHistory({ id: tokenId, include: 'subAccount', ...others }, { signal })
         return client.listAccountHistory({ subAccountId, ...others }, { signal })
       },
       placeholderData: keepPreviousData,
@@ -152,6 +221,9 @@ export const queries = {
       placeholderData: keepPreviousData,
     }),
 
+  grants: (client: LatchkeyClient) =>
+    queryOptions({ queryKey: GRANTS, queryFn: ({ signal }) => client.listGrants({}, { signal }) }),
+
   /** Asked again and again: a lease is renewed every few seconds, or runs out. */
   verifiers: (client: LatchkeyClient, page: number, limit: number) =>
     queryOptions({
@@ -159,6 +231,33 @@ export const queries = {
       queryFn: ({ signal }) => client.listVerifiers({ page, limit }, { signal }),
       placeholderData: keepPreviousData,
       refetchInterval: 5_000,
+    }),
+
+  webhooks: (client: LatchkeyClient, page: number, limit: number) =>
+    queryOptions({
+      queryKey: [...WEBHOOKS, 'list', page, limit],
+      queryFn: ({ signal }) => client.listWebhooks({ page, limit }, { signal }),
+      placeholderData: keepPreviousData,
+      refetchInterval: askedAgainWhile(({ items }: WebhookPage) => items.some(isBehind)),
+    }),
+
+  webhook: (client: LatchkeyClient, id: string) =>
+    queryOptions({
+      queryKey: [...WEBHOOKS, 'one', id],
+      queryFn: ({ signal }) => client.getWebhook({ id }, { signal }),
+      refetchInterval: askedAgainWhile(isBehind),
+    }),
+
+  deliveries: (client: LatchkeyClient, id: string, page: number, limit: number) =>
+    queryOptions({
+      queryKey: [...DELIVERIES, 'list', id, page, limit],
+      queryFn: async ({ signal }) => {
+        // First: what it has got by then is in the list.
+        const webhook = await client.getWebhook({ id }, { signal })
+        return { ...(await client.listDeliveries({ id, page, limit }, { signal })), isBehind: isBehind(webhook) }
+      },
+      placeholderData: keepPreviousData,
+      refetchInterval: askedAgainWhile((read: { readonly isBehind: boolean }) => read.isBehind),
     }),
 }
 
@@ -170,7 +269,7 @@ function pageOf(items: readonly Token[], limit: number): TokenPage {
   return { items, total, page: 1, limit, totalPages: total, hasNextPage: false, hasPrevPage: false }
 }
 
-export type Kind = 'token' | 'sub-account' | 'key' | 'session' | 'verifier'
+export type Kind = 'token' | 'sub-account' | 'key' | 'session' | 'verifier' | 'webhook' | 'delivery'
 
 const KEY_OF = {
   token: TOKENS,
@@ -178,20 +277,35 @@ const KEY_OF = {
   key: KEYS,
   session: SESSIONS,
   verifier: VERIFIERS,
+  webhook: WEBHOOKS,
+  delivery: DELIVERIES,
 } as const
 
 /** Sub-accounts and the overview count tokens; a token shows its sub-account. */
-const OUTDATED_BY = {
+export const OUTDATED_BY = {
   token: [TOKENS, SUB_ACCOUNTS, OVERVIEW, HISTORY],
   'sub-account': [SUB_ACCOUNTS, TOKENS, OVERVIEW, HISTORY],
   key: [KEYS, HISTORY],
   session: [SESSIONS, HISTORY],
   verifier: [VERIFIERS],
+  webhook: [WEBHOOKS, DELIVERIES, HISTORY],
+  delivery: [DELIVERIES, WEBHOOKS, HISTORY],
 } as const
+
+/**
+ * What is on screen is read again, also where it is being read: the answer may be from before the change. TanStack Query restarts every
+ * read but the first one, which is cancelled here.
+ */
+export function outdate(cache: QueryClient, which: QueryFilters): void {
+  for (const query of cache.getQueryCache().findAll({ ...which, fetchStatus: 'fetching' })) {
+    if (query.state.data === undefined) void query.cancel({ silent: true })
+  }
+  void cache.invalidateQueries(which)
+}
 
 /** Not awaited by anyone: a list that hangs must not hold up the outcome of a change. */
 export function invalidate(cache: QueryClient, kind: Kind): void {
-  for (const queryKey of OUTDATED_BY[kind]) void cache.invalidateQueries({ queryKey })
+  for (const queryKey of OUTDATED_BY[kind]) outdate(cache, { queryKey })
 }
 
 export interface Identified {
@@ -199,8 +313,8 @@ export interface Identified {
 }
 
 /** An answer that shows a new credential or key is for the dialog that asked; what is kept has its masked form, or none. */
-function withoutSecrets(item: Identified & { readonly token?: unknown; readonly key?: unknown }): Identified {
-  const { key: _, ...rest } = item
+function withoutSecrets(item: Identified & Partial<Record<'token' | 'key' | 'secret', unknown>>): Identified {
+  const { key: _, secret: __, ...rest } = item
   return typeof rest.token === 'string' ? Object.assign(rest, { token: masked(rest.token) }) : rest
 }
 

@@ -5,7 +5,7 @@ import type { LatchkeyClient } from '../../../client/latchkey-client.ts'
 import { keepKey, keptKey } from './account-key.ts'
 import { chooseAccount, endSession, hasAccess, type Presence, SHOWN_ACCOUNT } from './auth.ts'
 import { CacheProvider } from './cache.tsx'
-import { connect } from './connect.ts'
+import { type Connection, connect } from './connect.ts'
 import { explainRefusal } from './errors.ts'
 import { type End, type Unanswered, usePresence } from './presence.ts'
 import { useLinkedKey } from './use-linked-key.ts'
@@ -13,7 +13,7 @@ import { useLinkedKey } from './use-linked-key.ts'
 export interface Session {
   /** What the page shows: `unknown` until the service has said whether somebody is signed in. */
   readonly state: 'unknown' | 'signed-out' | 'choosing' | 'signed-in'
-  readonly client: LatchkeyClient | undefined
+  readonly connection: Connection | undefined
   /** Who is at this browser, as far as the identity provider knows. Undefined until the service has said it. */
   readonly presence: Presence | undefined
   /** Why that is not known; an account key can still be tried. */
@@ -41,11 +41,13 @@ export function useSession(): Session {
 }
 
 /** Only below a signed-in session. */
-export function useClient(): LatchkeyClient {
-  const { client } = useSession()
-  if (client === undefined) throw new Error('not signed in')
-  return client
+export function useConnection(): Connection {
+  const { connection } = useSession()
+  if (connection === undefined) throw new Error('not signed in')
+  return connection
 }
+
+export const useClient = (): LatchkeyClient => useConnection().client
 
 /** `firstLinkedKey` is the one of the address with which the page was opened. */
 export function SessionProvider(props: { firstLinkedKey: string | undefined; children: ReactNode }) {
@@ -73,7 +75,7 @@ export function SessionProvider(props: { firstLinkedKey: string | undefined; chi
 
   const account = key === undefined ? presence?.account?._id : undefined
   const identity = key ?? account
-  const client = useClientOf(key, account, change, askAgain)
+  const connection = useConnectionOf(key, account, change, askAgain)
 
   const signOut = async () => {
     change(undefined)
@@ -89,7 +91,7 @@ export function SessionProvider(props: { firstLinkedKey: string | undefined; chi
   // Made for each render: whatever renders this has changed something of it.
   const session: Session = {
     state: stateOf(key, presence, isChoosing),
-    client,
+    connection,
     presence,
     unanswered,
     reason,
@@ -117,12 +119,12 @@ export function SessionProvider(props: { firstLinkedKey: string | undefined; chi
 }
 
 /** A late answer to somebody who no longer asks ends nothing. */
-function useClientOf(
+function useConnectionOf(
   key: string | undefined,
   account: string | undefined,
   signOutOf: (key: undefined, why: string) => void,
   askAgain: () => void,
-): LatchkeyClient | undefined {
+): Connection | undefined {
   const identity = key ?? account
   const current = useRef(identity)
   useEffect(() => {

@@ -3,28 +3,20 @@ import { ActionIcon, Button, Group, Text, useComputedColorScheme, useMantineColo
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useLocation } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
-import { type Permissions, usePermissions } from '../api/permissions.ts'
+import { usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
 import { useClient, useSession } from '../api/session.tsx'
+import { PaletteButton } from '../palette/palette-button.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { later } from '../ui/later.tsx'
 import { beforeLeaving } from '../ui/leaving.ts'
 import text from '../ui/text.module.css'
 import classes from './frame.module.css'
 import { NoConsole } from './no-console.tsx'
+import { viewsFor } from './views.ts'
 import { WhoAmI } from './who-am-i.tsx'
 
 const LinkedKeyDialog = later(async () => (await import('./linked-key.tsx')).LinkedKeyDialog)
-
-const VIEWS = [
-  { to: '/', label: 'Overview' },
-  { to: '/tokens', label: 'Tokens' },
-  { to: '/sub-accounts', label: 'Sub-accounts' },
-  { to: '/history', label: 'History' },
-  { to: '/keys', label: 'Keys', needs: 'manageKeys' },
-  { to: '/people', label: 'People', needs: 'manageSessions' },
-  { to: '/verifiers', label: 'Verifiers', needs: 'manageVerifiers' },
-] as const satisfies readonly { readonly to: string; readonly label: string; readonly needs?: keyof Permissions }[]
 
 export function Frame() {
   const { data } = useQuery(queries.whoami(useClient()))
@@ -49,21 +41,20 @@ function Header() {
   return (
     <header className={classes.header}>
       <div className={classes.row}>
-        <Link className={classes.brand} to="/">
-          <Icon name="key" size={22} /> Latchkey
+        <Link className={classes.brand} to="/" aria-label="Latchkey">
+          <Icon name="key" size={22} /> <span className={text.onlyWide}>Latchkey</span>
         </Link>
         <Views />
         <Group gap={8} wrap="nowrap" justify="flex-end" flex="1 1 0" miw={0} className={classes.end}>
           {data !== undefined && <WhoAmI who={data} />}
+          <PaletteButton />
           <OtherAccountButton />
           <ColorSchemeButton />
-          <Button
-            size="xs"
-            variant="default"
-            leftSection={<Icon name="sign-out" size={14} />}
-            onClick={() => beforeLeaving(signOut)}
-          >
-            Sign out
+          <Button size="xs" variant="default" px={8} aria-label="Sign out" onClick={() => beforeLeaving(signOut)}>
+            <Icon name="sign-out" size={14} />
+            <Text span inherit pl={6} pr={4} className={text.onlyWide}>
+              Sign out
+            </Text>
           </Button>
         </Group>
       </div>
@@ -73,7 +64,7 @@ function Header() {
 
 function Views() {
   const permissions = usePermissions()
-  const views = VIEWS.filter((view) => !('needs' in view) || permissions[view.needs])
+  const views = viewsFor(permissions)
   const { pathname } = useLocation()
   const nav = useRef<HTMLElement>(null)
   // On a narrow screen the links scroll sideways: the one that leads here stays in sight.

@@ -13,7 +13,7 @@ import text from '../ui/text.module.css'
 export function WhoAmI({ who }: { who: Who }) {
   const id = useId()
   const [isOpen, setOpen] = useState(false)
-  const { account, permissions } = who
+  const { account, caller, permissions } = who
   return (
     <>
       <Button
@@ -24,7 +24,7 @@ export function WhoAmI({ who }: { who: Who }) {
         px={8}
         justify="flex-start"
         miw={0}
-        maw="32ch"
+        maw="40ch"
         flex="0 1 auto"
         c="dimmed"
         fz="sm"
@@ -39,6 +39,7 @@ export function WhoAmI({ who }: { who: Who }) {
       >
         <Text component="bdi" inherit truncate style={{ whiteSpace: 'pre' }}>
           {account.name}
+          {caller.kind === 'oidc' && <span className={text.onlyWide}> · {caller.name}</span>}
         </Text>
       </Button>
       <Box

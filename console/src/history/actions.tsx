@@ -115,6 +115,16 @@ const ACTIONS: Readonly<Record<Action, ActionWords>> = {
     icon: always('sign-out'),
     sentence: ({ it }) => say`signed ${it} out of the console`,
   },
+  'bulk.create': {
+    label: 'Bulk operation ordered',
+    icon: always('more'),
+    sentence: ({ it, entry }) => say`ordered ${it} of ${String(entry.to.total)} tokens`,
+  },
+  'bulk.undo': {
+    label: 'Bulk operation undone',
+    icon: always('rotate'),
+    sentence: ({ it, entry }) => say`ordered that ${it} of ${String(entry.to.done)} tokens is undone`,
+  },
   'webhook.create': {
     label: 'Webhook created',
     icon: always('plus'),

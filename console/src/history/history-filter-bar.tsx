@@ -6,7 +6,7 @@ import classes from '../ui/filters.module.css'
 import { ACTION_NAMES, actionOf } from './actions.tsx'
 import type { HistoryFilters, HistorySearch } from './history-filters.ts'
 import { useActors } from './history-search.ts'
-import { shortId } from './sentence.tsx'
+import { actorName } from './sentence.tsx'
 
 interface HistoryFilterBarProps {
   readonly search: HistoryFilters
@@ -75,19 +75,15 @@ export function HistoryFilterBar({ search, changeSearch, isOfAll }: HistoryFilte
 
 function ActorSelect({ by, onChange }: { by: string | undefined; onChange: (by: string | undefined) => void }) {
   const actors = useActors()
-  const others = [...actors].filter(([id]) => id !== 'operator')
-  // The actor in a link may have done nothing on the pages read so far.
-  if (by !== undefined && by !== 'operator' && !actors.has(by)) others.push([by, shortId(by)])
+  // Those who may have done nothing on the pages read so far: the operator, and the actor in a link.
+  const known = new Map([['operator', actorName('operator')], ...actors])
+  if (by !== undefined && !known.has(by)) known.set(by, actorName(by))
   return (
     <NativeSelect
       aria-label="Actor"
       value={by ?? ''}
       onChange={(event) => onChange(event.currentTarget.value || undefined)}
-      data={[
-        { value: '', label: 'Anyone' },
-        { value: 'operator', label: 'The operator' },
-        ...others.map(([value, name]) => ({ value, label: name })),
-      ]}
+      data={[{ value: '', label: 'Anyone' }, ...Array.from(known, ([value, name]) => ({ value, label: name }))]}
     />
   )
 }

@@ -24,6 +24,13 @@ export const historyList = defineList({ to: '/history', filters: FILTERS })
 export type HistoryFilters = Search<typeof FILTERS>
 export type HistorySearch = ReturnType<typeof historyList.read>
 
+/** What the same filters find as CSV: that of a token has an address of its own, as `queries.history` knows. */
+export function historyExport(search: HistorySearch) {
+  const { tokenId, subAccountId, ...others } = historyList.paramsOf(search, Date.now())
+  if (tokenId === undefined) return { path: 'history', params: { subAccountId, ...others } }
+  return { path: `token/${encodeURIComponent(tokenId)}/history`, params: { include: 'subAccount', ...others } }
+}
+
 /** The first moment of a day, or of one some days later; undefined after the last that the service knows. */
 function startOf(date: string, daysLater = 0): string | undefined {
   const start = new Date(`${date}T00:00:00`)

@@ -36,7 +36,7 @@ export function HistoryResult({ search, changeSearch, clearFilters, ownId }: His
         clearFilters={clearFilters}
         hint="What is done is listed here."
       >
-        {(page) => <HistoryList entries={page.items} names={page.names} ownId={ownId} />}
+        {(page) => <HistoryList page={page} ownId={ownId} />}
       </PagedResult>
     </>
   )

@@ -5,7 +5,7 @@ import { HISTORY, queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
 import { pageOf } from '../search/search-params.ts'
 import { type HistorySearch, historyList } from './history-filters.ts'
-import { shortId } from './sentence.tsx'
+import { actorName } from './sentence.tsx'
 
 export function useHistory(search: HistorySearch) {
   const params = { ...historyList.paramsOf(search, Date.now()), ...pageOf(search) }
@@ -17,7 +17,7 @@ export function useActors(): ReadonlyMap<string, string> {
   const pages = useQueryClient().getQueriesData<HistoryPage>({ queryKey: HISTORY })
   const actors = new Map<string, string>()
   for (const [, page] of pages) {
-    for (const { by, byName } of page?.items ?? []) actors.set(by, page?.names[by] ?? byName ?? shortId(by))
+    for (const { by, byName } of page?.items ?? []) actors.set(by, actorName(by, page?.names[by] ?? byName))
   }
   return actors
 }

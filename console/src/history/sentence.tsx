@@ -1,30 +1,80 @@
-// One history entry as a sentence: who did what to what.
+// A history entry, or what one bulk operation did, as a sentence: who did what to what.
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { HistoryEntry } from '../../../client/latchkey-client.ts'
+import { plural } from '../ui/format.ts'
 import { Name } from '../ui/name.tsx'
 import { say } from '../ui/say.ts'
 import text from '../ui/text.module.css'
 import { actionOf } from './actions.tsx'
+import { type EntryGroup, type Operation, operationOf } from './grouping.ts'
 import { called, type Known, linkTo, type Names } from './wording.tsx'
 
-/** Of an actor without a name: whom an identity provider vouches for is `jwt:alice`, and called alice. */
-export const shortId = (by: string): string => by.replace(/^[a-z]+:/, '')
+/** Who is neither an account key nor a person; the service announces by itself that a token expires. */
+const OTHERS: Names = { operator: 'The operator', service: 'The service' }
 
-interface SentenceProps {
-  readonly entry: HistoryEntry
+/** Whom an identity provider vouches for is `jwt:alice`, and called alice without another name. */
+export const actorName = (by: string, name?: string | null): string => OTHERS[by] ?? name ?? by.replace(/^[a-z]+:/, '')
+
+interface Present {
   /** Of what exists now. */
   readonly names: Names
   /** What the page is about needs no link. */
   readonly ownId: string | undefined
 }
 
-export function Sentence({ entry, names: present, ownId }: SentenceProps) {
+interface SentenceProps extends Present {
+  readonly entry: HistoryEntry
+  /** Under a sentence that names the bulk operation. */
+  readonly isInGroup?: boolean
+}
+
+export function Sentence({ entry, names: present, ownId, isInGroup = false }: SentenceProps) {
   const names = { ...present, ...namesThen(entry) }
   const known = { names, isLinked: (id: string) => id in present && id !== ownId }
   const it = named(entry, known, ownId)
   const again = called(entry.subject, { names, isLinked: () => false }, entry.to.name ?? entry.from.name)
-  return say`${who(entry.by, known)} ${actionOf(entry.action).sentence({ it, again, entry, known })}`
+  const operation = isInGroup ? undefined : operationOf(entry)
+  const what = actionOf(entry.action).sentence({ it, again, entry, known })
+  return say`${who(entry.by, known)} ${what}${operation && inOperation(operation, entry.by)}`
+}
+
+const DEEDS: Readonly<Record<Operation['deed'], (tokens: ReactNode) => ReactNode>> = {
+  deleted: (tokens) => say`deleted ${tokens}`,
+  disabled: (tokens) => say`disabled ${tokens}`,
+  enabled: (tokens) => say`enabled ${tokens}`,
+  expired: (tokens) => say`let ${tokens} expire`,
+  restored: (tokens) => say`gave ${tokens} their former expiry again`,
+  changed: (tokens) => say`changed ${tokens}`,
+}
+
+/** How many tokens the operation has changed is known only where none of its entries can be on another page. */
+export function GroupSentence({ group, names: present, ownId }: Present & { readonly group: EntryGroup }) {
+  const { entries, mayGoOn } = group
+  const [entry] = entries
+  const operation = operationOf(entry)
+  if (operation === undefined) return null
+  const known = { names: { ...present, ...namesThen(entry) }, isLinked: () => false }
+  const tokens = say`${mayGoOn ? 'tokens' : plural(entries.length, 'token')}${ownId === undefined && ofOne(entries)}`
+  const here = mayGoOn && `; ${entries.length} of them are on this page`
+  return say`${who(entry.by, known)} ${DEEDS[operation.deed](tokens)}${inOperation(operation, entry.by)}${here}`
+}
+
+/** The sub-account, if all tokens are of the same one. */
+function ofOne(entries: EntryGroup['entries']): ReactNode {
+  const [{ subAccount }] = entries
+  const isOne = entries.every((entry) => entry.subAccount?._id === subAccount?._id)
+  return isOne && subAccount !== null && say` of ${linkTo(subAccount._id, subAccount.name)}`
+}
+
+/** Leads to what its actor has ordered: an operation has no page of its own. */
+function inOperation({ isUndo, reason }: Operation, by: string): ReactNode {
+  const order = (
+    <Link to="/history" search={{ by, action: isUndo ? 'bulk.undo' : 'bulk.create' }} className={text.link}>
+      a bulk operation
+    </Link>
+  )
+  return say`${isUndo ? ' by undoing ' : ' in '}${order}${reason !== undefined && say`: “${<Name>{reason}</Name>}”`}`
 }
 
 /** With its sub-account, unless the page or the sentence says that anyway: tokens of two may have the same name. */
@@ -46,12 +96,9 @@ function namesThen({ by, byName, subject, subjectName, to }: HistoryEntry): Name
 
 /** Leads to everything that they did. */
 function who(by: string, known: Known): ReactNode {
-  const isKey = by.startsWith('key_')
   return (
     <Link to="/history" search={{ by }} className={text.plainLink}>
-      {by === 'operator' && 'The operator'}
-      {isKey && <>Account key {called(by, known)}</>}
-      {by !== 'operator' && !isKey && <Name>{known.names[by] ?? shortId(by)}</Name>}
+      {by.startsWith('key_') ? <>Account key {called(by, known)}</> : <Name>{actorName(by, known.names[by])}</Name>}
     </Link>
   )
 }

@@ -1,16 +1,16 @@
 // The account keys: what each may do, when it was used, and the ways to make and to revoke one.
 
-import { Button } from '@mantine/core'
+import { Button, Group } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import type { Key } from '../../../client/latchkey-client.ts'
-import { usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
+import { OnlyFor } from '../app/only-for.tsx'
+import { ExportButton } from '../export/export-button.tsx'
 import { useListSearch } from '../search/list-search.ts'
 import { pageOf } from '../search/search-params.ts'
 import { Dialog } from '../ui/dialog.tsx'
-import { Empty } from '../ui/empty-page.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { List } from '../ui/list.tsx'
 import { PagedResult } from '../ui/paged-result.tsx'
@@ -22,19 +22,16 @@ import { RevokeDialog } from './revoke-dialog.tsx'
 
 export function KeysView() {
   const whoami = useQuery(queries.whoami(useClient()))
-  const { manageKeys } = usePermissions()
-  if (whoami.data !== undefined && !manageKeys) {
-    return (
-      <>
-        <ViewTitle title="Account keys" />
-        <Empty
-          title="You may not manage account keys"
-          description="Only owners can do this. Ask the person who gave you access."
-        />
-      </>
-    )
-  }
-  return <Keys ownId={whoami.data?.caller._id} />
+  return (
+    <OnlyFor
+      right="manageKeys"
+      title="Account keys"
+      refusal="You may not manage account keys"
+      description="Only owners can do this. Ask the person who gave you access."
+    >
+      <Keys ownId={whoami.data?.caller._id} />
+    </OnlyFor>
+  )
 }
 
 type OpenDialog = { readonly kind: 'create' } | { readonly kind: 'revoke'; readonly key: Key }
@@ -49,9 +46,12 @@ function Keys({ ownId }: { ownId: string | undefined }) {
   return (
     <>
       <ViewTitle title="Account keys">
-        <Button leftSection={<Icon name="plus" />} onClick={() => setDialog({ kind: 'create' })}>
-          Create key
-        </Button>
+        <Group gap="sm">
+          <ExportButton name="keys" list={() => ({ path: 'key', params: {} })} />
+          <Button leftSection={<Icon name="plus" />} onClick={() => setDialog({ kind: 'create' })}>
+            Create key
+          </Button>
+        </Group>
       </ViewTitle>
       <PagedResult
         query={keys}

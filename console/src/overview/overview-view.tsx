@@ -11,6 +11,8 @@ import { number } from '../ui/format.ts'
 import { QueryResult } from '../ui/query-result.tsx'
 import surface from '../ui/surface.module.css'
 import { ViewTitle } from '../ui/view-title.tsx'
+import { Busiest } from './busiest.tsx'
+import { CleanUp } from './clean-up.tsx'
 import classes from './overview.module.css'
 import { StatusChart } from './status-chart.tsx'
 import { SubAccountChart } from './sub-account-chart.tsx'
@@ -28,6 +30,8 @@ export function OverviewView() {
             <StatusChart tokens={data.tokens} />
             <WeekChart weeks={data.createdByWeek} />
             <SubAccountChart subAccounts={data.subAccounts} />
+            <Busiest busiest={data.busiest} />
+            <CleanUp tokens={data.tokens} />
           </Group>
         )}
       </QueryResult>

@@ -6,6 +6,7 @@ import type { Session } from '../../../client/latchkey-client.ts'
 import { usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
 import { useClient, useSession } from '../api/session.tsx'
+import { type Role, roleOf } from '../keys/rights.tsx'
 import { useListSearch } from '../search/list-search.ts'
 import { pageOf } from '../search/search-params.ts'
 import { Dialog } from '../ui/dialog.tsx'
@@ -19,6 +20,8 @@ import { SmallButton } from '../ui/row-buttons.tsx'
 import text from '../ui/text.module.css'
 import { RelativeTime } from '../ui/time.tsx'
 import { ViewTitle } from '../ui/view-title.tsx'
+import { browserName } from './browser-name.ts'
+import { GrantsSection } from './grants-section.tsx'
 import { peopleList } from './people-search.ts'
 import { nameOf, SignOutDialog } from './sign-out-dialog.tsx'
 
@@ -77,11 +80,17 @@ function People({ ownId }: { ownId: string | null | undefined }) {
       >
         {(page) => <List label={TITLE} items={page.items} columns={columns} cardsBelow="48em" />}
       </PagedResult>
+      <GrantsSection />
       <Dialog shown={ending} titleOf={() => 'Sign this person out?'} close={close}>
         {(session) => <SignOutDialog session={session} isOwn={session._id === ownId} close={close} />}
       </Dialog>
     </>
   )
+}
+
+function RoleOf({ role }: { role: string | null }) {
+  const { label, may } = roleOf(role as Role | null)
+  return <span title={may}>{label}</span>
 }
 
 const sessionColumns = (
@@ -99,7 +108,14 @@ const sessionColumns = (
       </span>
     ),
   },
+  { header: 'Role', card: 'fact', cell: ({ role }) => <RoleOf role={role} /> },
   { header: 'Subject', card: 'fact', cell: ({ subject }) => <Name clip>{subject}</Name> },
+  { header: 'Address', card: 'fact', cell: ({ address }) => address ?? 'Unknown' },
+  {
+    header: 'Browser',
+    card: 'fact',
+    cell: ({ userAgent }) => <span title={userAgent ?? undefined}>{browserName(userAgent)}</span>,
+  },
   { header: 'Signed in', card: 'fact', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
   { header: 'Last request', card: 'fact', cell: ({ lastUsedAt }) => <RelativeTime at={lastUsedAt} /> },
   { header: 'Ends', card: 'fact', cell: ({ expiresAt }) => <RelativeTime at={expiresAt} /> },

@@ -66,7 +66,7 @@ export function policyOf(fields: PolicyFields): Policy {
   }
 }
 
-const MEMBERS: readonly Member[] = ['scopes', 'addresses', 'rate', 'quota', 'maxLifetimeSeconds']
+export const MEMBERS: readonly Member[] = ['scopes', 'addresses', 'rate', 'quota', 'maxLifetimeSeconds']
 
 /** A merge patch: only the members that differ, null for those that are removed. */
 export type PolicyPatch = { readonly [Name in Member]?: Policy[Name] | null }

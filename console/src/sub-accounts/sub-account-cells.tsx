@@ -7,7 +7,7 @@ import { cx } from '../ui/cx.ts'
 import { number, plural } from '../ui/format.ts'
 import { type Column, RowActions } from '../ui/list.tsx'
 import { Name } from '../ui/name.tsx'
-import { SmallButton, SmallLink } from '../ui/row-buttons.tsx'
+import { SmallButton } from '../ui/row-buttons.tsx'
 import { SubAccountStatus } from '../ui/status.tsx'
 import text from '../ui/text.module.css'
 import { RelativeTime } from '../ui/time.tsx'
@@ -31,7 +31,7 @@ export const subAccountColumns = (open: Open): readonly Column<SubAccount>[] => 
 
 function NameLink({ subAccount: { _id, name } }: { subAccount: SubAccount }) {
   return (
-    <Link to="/tokens" search={{ subAccount: _id }} className={text.link} aria-label={`Tokens of ${name}`}>
+    <Link to="/sub-accounts/$subAccountId" params={{ subAccountId: _id }} className={text.link}>
       <Name clip>{name}</Name>
     </Link>
   )
@@ -71,13 +71,6 @@ function Buttons({ subAccount, open }: { subAccount: SubAccount; open: Open }) {
   const { change } = usePermissions()
   return (
     <RowActions>
-      <SmallLink
-        to="/sub-accounts/$subAccountId"
-        params={{ subAccountId: subAccount._id }}
-        aria-label={`Policy of ${subAccount.name}`}
-      >
-        Policy
-      </SmallLink>
       {change && (
         <>
           <SmallButton label={`Edit ${subAccount.name}`} onClick={() => open({ kind: 'edit', subAccount })}>

@@ -1,4 +1,5 @@
-// One sub-account on a page of its own: its facts, the policy under which all its tokens are, and what was done to it and to them.
+// One sub-account, a customer, on a page of its own: its facts, its tokens, the policy under which all of them are, and what was done
+// to it and to them.
 import { Button, Group, Stack, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
@@ -19,8 +20,10 @@ import { SubAccountStatus } from '../ui/status.tsx'
 import text from '../ui/text.module.css'
 import { Moment } from '../ui/time.tsx'
 import { ViewTitle } from '../ui/view-title.tsx'
+import { UsageSection } from '../usage/usage-section.tsx'
 import { TokenCounts } from './sub-account-cells.tsx'
 import { type OpenDialog, SubAccountDialog } from './sub-account-dialog.tsx'
+import { SubAccountTokens } from './sub-account-tokens.tsx'
 
 const route = getRouteApi('/sub-accounts/$subAccountId')
 
@@ -50,10 +53,12 @@ function OneSubAccount({ id }: { id: string }) {
         {(data) => (
           <Stack gap="lg">
             <AllFacts subAccount={data} />
+            <SubAccountTokens subAccount={data} />
             <PolicySection owner={ownerOf(data)}>
               A ceiling for all tokens of this sub-account: none can do more, whatever its own policy says. Rate and
               quota are shared by all of them.
             </PolicySection>
+            <UsageSection of={{ subAccountId: id }} />
             <section>
               <Title order={2} size="h4">
                 History
@@ -108,5 +113,6 @@ function ownerOf({ _id, name, policy, etag }: SubAccount & { readonly etag: stri
     etag,
     send: (client, patch, ifMatch) =>
       client.patchSubAccount({ id: _id, 'if-match': ifMatch, body: { policy: patch as SubAccountPolicy } }),
+    preview: (client, patch) => client.previewPolicy({ id: _id, body: { policy: patch as SubAccountPolicy } }),
   }
 }

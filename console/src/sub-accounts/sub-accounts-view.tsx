@@ -1,11 +1,12 @@
 // Sub-accounts with how many tokens they have, and links to those tokens.
 
-import { Button } from '@mantine/core'
+import { Button, Group } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useCallback, useMemo, useState } from 'react'
 import { usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
+import { ExportButton } from '../export/export-button.tsx'
 import { useListSearch } from '../search/list-search.ts'
 import { pageOf } from '../search/search-params.ts'
 import filters from '../ui/filters.module.css'
@@ -32,11 +33,17 @@ export function SubAccountsView() {
   return (
     <>
       <ViewTitle title="Sub-accounts">
-        {createSubAccounts && (
-          <Button leftSection={<Icon name="plus" />} onClick={() => setDialog({ kind: 'create' })}>
-            Create sub-account
-          </Button>
-        )}
+        <Group gap="sm">
+          <ExportButton
+            name="sub-accounts"
+            list={() => ({ path: 'sub-account', params: subAccountList.paramsOf(search, Date.now()) })}
+          />
+          {createSubAccounts && (
+            <Button leftSection={<Icon name="plus" />} onClick={() => setDialog({ kind: 'create' })}>
+              Create sub-account
+            </Button>
+          )}
+        </Group>
       </ViewTitle>
       <search className={filters.filters}>
         <SearchBox

@@ -2,10 +2,12 @@
 import type { Token } from '../../../client/latchkey-client.ts'
 import { Facts } from '../ui/facts.tsx'
 import { Name } from '../ui/name.tsx'
-import { RelativeTime } from '../ui/time.tsx'
-import { isUnreadable } from './token-words.ts'
+import { RelativeTime, useNow } from '../ui/time.tsx'
+import { FormerCredentialUse } from './former-credential.tsx'
+import { formerCredentialEnd, isUnreadable } from './token-words.ts'
 
 export function AboutToken({ token }: { token: Token }) {
+  const hasFormer = formerCredentialEnd(token, useNow()) !== undefined
   return (
     <Facts
       facts={[
@@ -18,6 +20,7 @@ export function AboutToken({ token }: { token: Token }) {
         ],
         ['Last used', <RelativeTime key="used" at={token.details?.lastUsedAt ?? null} none="Never" />],
         ['Credential', isUnreadable(token) ? 'Cannot be read' : <code key="credential">{token.token}</code>],
+        ...(hasFormer ? [['Former one', <FormerCredentialUse key="former" token={token} />] as const] : []),
       ]}
     />
   )

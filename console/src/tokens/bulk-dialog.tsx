@@ -3,6 +3,7 @@ import { Button, Group, Progress, Stack, Text } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import type { LatchkeyClient, Token } from '../../../client/latchkey-client.ts'
 import { shortReason } from '../api/errors.ts'
+import { inTurns } from '../api/in-turns.ts'
 import { MASKED } from '../api/queries.ts'
 import { useChange } from '../api/use-change.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
@@ -13,9 +14,6 @@ import surface from '../ui/surface.module.css'
 import text from '../ui/text.module.css'
 import { RelativeTime } from '../ui/time.tsx'
 import type { OwnStatus } from './status-dialog.tsx'
-
-/** Few enough that other callers do not notice. */
-const CONCURRENCY = 4
 
 const VERBS = { active: 'Enabling', inactive: 'Disabling' } as const
 const DONE = { active: 'enabled', inactive: 'disabled' } as const
@@ -173,20 +171,16 @@ function useBulk(status: OwnStatus, onDone: (failed: readonly Token[]) => void) 
         setProgress(next)
       }
       report(state)
-      const waiting = [...tokens]
       const confirmed: Token[] = []
-      const work = async () => {
-        for (let token = waiting.shift(); token !== undefined; token = waiting.shift()) {
-          const answer = await setOne(client, token, status)
-          if (typeof answer === 'string') {
-            report({ ...state, failed: [...state.failed, { token, reason: answer }] })
-          } else {
-            confirmed.push(answer)
-            report({ ...state, confirmed: confirmed.length })
-          }
+      await inTurns(tokens, async (token) => {
+        const answer = await setOne(client, token, status)
+        if (typeof answer === 'string') {
+          report({ ...state, failed: [...state.failed, { token, reason: answer }] })
+        } else {
+          confirmed.push(answer)
+          report({ ...state, confirmed: confirmed.length })
         }
-      }
-      await Promise.all(Array.from({ length: CONCURRENCY }, work))
+      })
       return confirmed
     },
     onDone: (confirmed, tokens) => onDone(tokens.filter(({ _id }) => !confirmed.some((each) => each._id === _id))),

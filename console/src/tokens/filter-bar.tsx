@@ -1,12 +1,16 @@
 // The search and the filters of the token list.
 import { NativeSelect, Pill, TextInput } from '@mantine/core'
+import { useNavigate } from '@tanstack/react-router'
 import { useCallback } from 'react'
+import { usePermissions } from '../api/permissions.ts'
+import { handOver, hasSeveral } from '../leaks/pasted-text.ts'
 import classes from '../ui/filters.module.css'
 import { keepFocusOnRemoval } from '../ui/focus.ts'
 import { utcDay } from '../ui/format.ts'
 import { later } from '../ui/later.tsx'
+import { MoreFilters } from '../ui/more-filters.tsx'
 import { SearchBox } from '../ui/search-box.tsx'
-import type { TokenFilters } from './token-filters.ts'
+import { countFilters, type TokenFilters } from './token-filters.ts'
 import type { ChangeTokenSearch } from './token-search.ts'
 
 /** Looks like what it stands for. */
@@ -26,10 +30,15 @@ interface FilterBarProps {
   readonly onSecret: (text: string | undefined) => void
 }
 
-const USES = [
-  { value: '', label: 'Any use' },
-  { value: 'never', label: 'Never used' },
-]
+/** By the last use; the day of `since` has an input of its own. */
+const USES: Readonly<Record<string, { readonly label: string; readonly filter: TokenFilters }>> = {
+  '': { label: 'Any use', filter: {} },
+  never: { label: 'Never used', filter: { used: 'never' } },
+  '30': { label: 'Unused for 30 days', filter: { idle: '30' } },
+  '90': { label: 'Unused for 90 days', filter: { idle: '90' } },
+  '365': { label: 'Unused for a year', filter: { idle: '365' } },
+  since: { label: 'Unused since a day', filter: {} },
+}
 
 const EXPIRIES = [
   { value: '', label: 'Any expiry' },
@@ -51,13 +60,28 @@ const STATUSES: Readonly<Record<string, { readonly label: string; readonly filte
   inactive: { label: 'Inactive', filter: { status: 'inactive' } },
   expired: { label: 'Expired', filter: { effectiveStatus: 'expired' } },
   suspended: { label: 'Suspended', filter: { effectiveStatus: 'suspended' } },
+  'suspended-30': { label: 'Sub-account suspended for 30 days', filter: { suspendedFor: '30' } },
+  'suspended-90': { label: 'Sub-account suspended for 90 days', filter: { suspendedFor: '90' } },
   /** What sub-accounts count as active; only offered when a link has led to it. */
   enabled: { label: 'Active, expired or suspended', filter: { status: 'active' } },
 }
 
 export function FilterBar({ search, changeSearch, onSecret }: FilterBarProps) {
-  const { status, effectiveStatus, subAccount, tag = [], used, expiry, created } = search
-  const chosenStatus = effectiveStatus ?? (status === 'active' ? 'enabled' : (status ?? ''))
+  const {
+    status,
+    effectiveStatus,
+    subAccount,
+    tag = [],
+    used,
+    idle,
+    unusedSince,
+    suspendedFor,
+    expiry,
+    created,
+  } = search
+  const ownStatus = effectiveStatus ?? (status === 'active' ? 'enabled' : (status ?? ''))
+  const chosenStatus = suspendedFor === undefined ? ownStatus : `suspended-${suspendedFor}`
+  const onPaste = useSeveralPasted()
   const onSearch = useCallback((text?: string) => changeSearch({ search: text }, 'replace'), [changeSearch])
   return (
     <search className={classes.filters}>
@@ -67,57 +91,95 @@ export function FilterBar({ search, changeSearch, onSecret }: FilterBarProps) {
         value={search.search ?? ''}
         onSearch={onSearch}
         onSecret={onSecret}
+        onPaste={onPaste}
       />
-      <SubAccountPicker
-        label="Sub-account"
-        labelHidden
-        className={classes.wide}
-        placeholder="All sub-accounts"
-        clearable
-        value={subAccount}
-        onChange={(id) => changeSearch({ subAccount: id })}
-      />
-      <NativeSelect
-        aria-label="Status"
-        value={chosenStatus}
-        onChange={({ currentTarget: { value } }) =>
-          changeSearch({ status: undefined, effectiveStatus: undefined, ...STATUSES[value]?.filter })
-        }
-        data={Object.entries(STATUSES)
-          .filter(([value]) => value !== 'enabled' || value === chosenStatus)
-          .map(([value, { label }]) => ({ value, label }))}
-      />
-      <NativeSelect
-        aria-label="Use"
-        value={used ?? ''}
-        data={USES}
-        onChange={({ currentTarget: { value } }) => changeSearch({ used: chosen(value) })}
-      />
-      <NativeSelect
-        aria-label="Expiry"
-        value={expiry ?? ''}
-        data={EXPIRIES}
-        onChange={({ currentTarget: { value } }) => changeSearch({ expiry: chosen(value) })}
-      />
-      <NativeSelect
-        aria-label="Created"
-        value={created ?? ''}
-        data={CREATED}
-        onChange={({ currentTarget: { value } }) =>
-          changeSearch({ created: chosen(value), createdFrom: undefined, createdBefore: undefined })
-        }
-      />
-      <ChipsInput
-        aria-label="Tags"
-        className={tag.length === 0 ? classes.brief : classes.wide}
-        placeholder={tag.length === 0 ? 'Any tag' : 'and another tag'}
-        value={tag}
-        onChange={(tags) => changeSearch({ tag: tags.length === 0 ? undefined : tags })}
-      />
-      <CreatedFilter search={search} changeSearch={changeSearch} />
+      <MoreFilters count={countFilters(search)}>
+        <SubAccountPicker
+          label="Sub-account"
+          labelHidden
+          className={classes.wide}
+          placeholder="All sub-accounts"
+          clearable
+          value={subAccount}
+          onChange={(id) => changeSearch({ subAccount: id })}
+        />
+        <NativeSelect
+          aria-label="Status"
+          value={chosenStatus}
+          onChange={({ currentTarget: { value } }) =>
+            changeSearch({
+              status: undefined,
+              effectiveStatus: undefined,
+              suspendedFor: undefined,
+              ...STATUSES[value]?.filter,
+            })
+          }
+          data={Object.entries(STATUSES)
+            .filter(([value]) => value !== 'enabled' || value === chosenStatus)
+            .map(([value, { label }]) => ({ value, label }))}
+        />
+        <NativeSelect
+          aria-label="Use"
+          value={unusedSince === undefined ? (used ?? idle ?? '') : 'since'}
+          data={Object.entries(USES).map(([value, { label }]) => ({ value, label }))}
+          onChange={({ currentTarget: { value } }) =>
+            changeSearch({
+              ...{ used: undefined, idle: undefined },
+              unusedSince: value === 'since' ? monthAgo() : undefined,
+              ...USES[value]?.filter,
+            })
+          }
+        />
+        {unusedSince !== undefined && (
+          <TextInput
+            type="date"
+            aria-label="Unused since"
+            className={classes.day}
+            value={unusedSince}
+            onChange={({ currentTarget: { value } }) => value !== '' && changeSearch({ unusedSince: value }, 'replace')}
+          />
+        )}
+        <NativeSelect
+          aria-label="Expiry"
+          value={expiry ?? ''}
+          data={EXPIRIES}
+          onChange={({ currentTarget: { value } }) => changeSearch({ expiry: chosen(value) })}
+        />
+        <NativeSelect
+          aria-label="Created"
+          value={created ?? ''}
+          data={CREATED}
+          onChange={({ currentTarget: { value } }) =>
+            changeSearch({ created: chosen(value), createdFrom: undefined, createdBefore: undefined })
+          }
+        />
+        <ChipsInput
+          aria-label="Tags"
+          className={tag.length === 0 ? classes.brief : classes.wide}
+          placeholder={tag.length === 0 ? 'Any tag' : 'and another tag'}
+          value={tag}
+          onChange={(tags) => changeSearch({ tag: tags.length === 0 ? undefined : tags })}
+        />
+        <CreatedFilter search={search} changeSearch={changeSearch} />
+      </MoreFilters>
     </search>
   )
 }
+
+/** A text with several credentials is searched for all of them, by those who may switch them off. */
+function useSeveralPasted() {
+  const navigate = useNavigate()
+  const { change } = usePermissions()
+  return (pasted: string): boolean => {
+    if (!change || !hasSeveral(pasted)) return false
+    handOver(pasted)
+    void navigate({ to: '/leaks' })
+    return true
+  }
+}
+
+const MONTH_MS = 30 * 24 * 60 * 60 * 1000
+const monthAgo = (): string => new Date(Date.now() - MONTH_MS).toISOString().slice(0, 10)
 
 /** The value of an option, which is one of the filter's; the empty one means no filter. */
 const chosen = <Value extends string>(value: string): Value | undefined => (value || undefined) as Value | undefined

@@ -2,17 +2,20 @@
 import { ActionBar, Button, Text } from '@mantine/core'
 import type { Token } from '../../../client/latchkey-client.ts'
 import { keepFocusOnRemoval } from '../ui/focus.ts'
-import { plural } from '../ui/format.ts'
+import { number, plural } from '../ui/format.ts'
 import type { OwnStatus } from './status-dialog.tsx'
 
 interface SelectionBarProps {
   readonly tokens: readonly Token[]
   readonly onChangeAll: (status: OwnStatus) => void
   readonly onClear: () => void
+  /** How many the filters of the list match, on whichever page, and what leads to a change of all of them. */
+  readonly total: number
+  readonly onAllMatching: () => void
 }
 
 /** Of at least one. Not in a portal, so that the keyboard reaches it next to the list. */
-export function SelectionBar({ tokens, onChangeAll, onClear }: SelectionBarProps) {
+export function SelectionBar({ tokens, onChangeAll, onClear, total, onAllMatching }: SelectionBarProps) {
   return (
     <ActionBar
       ref={keepFocusOnRemoval}
@@ -36,6 +39,11 @@ export function SelectionBar({ tokens, onChangeAll, onClear }: SelectionBarProps
       <Button size="xs" variant="light" onClick={() => onChangeAll('active')}>
         Enable
       </Button>
+      {total > tokens.length && (
+        <Button size="xs" variant="light" onClick={onAllMatching}>
+          All {number(total)} that match…
+        </Button>
+      )}
       <Button size="xs" variant="subtle" color="gray" onClick={onClear}>
         Clear selection
       </Button>

@@ -14,7 +14,7 @@ import { Moment, RelativeTime, useNow } from '../ui/time.tsx'
 import { Credential, NoCredential } from './credential.tsx'
 import { TagList } from './tag-list.tsx'
 import { renameButtonId, useTokenActions } from './token-actions.tsx'
-import { fullName, isUnreadable } from './token-words.ts'
+import { formerCredentialEnd, fullName, isUnreadable } from './token-words.ts'
 import classes from './tokens.module.css'
 
 const RenameForm = later(async () => (await import('./rename-form.tsx')).RenameForm)
@@ -83,12 +83,7 @@ export function TokenName({ token }: { token: Token }) {
 export const Owner = memo(function Owner({ token: { subAccount } }: { token: Token }) {
   return (
     <span className={text.twoLines}>
-      <Link
-        to="/tokens"
-        search={{ subAccount: subAccount._id }}
-        className={text.link}
-        aria-label={`Tokens of ${subAccount.name}`}
-      >
+      <Link to="/sub-accounts/$subAccountId" params={{ subAccountId: subAccount._id }} className={text.link}>
         <Name clip>{subAccount.name}</Name>
       </Link>
       <span className={cx(text.dim, text.small)}>
@@ -110,9 +105,8 @@ export function TokenCredential({ token }: { token: Token }) {
 
 /** Shown while the credential from before a rotation still authenticates. */
 function FormerCredential({ token }: { token: Token }) {
-  const now = useNow()
-  const until = token.details?.formerCredentialUntil ?? null
-  if (until === null || Date.parse(until) <= now) return null
+  const until = formerCredentialEnd(token, useNow())
+  if (until === undefined) return null
   return (
     <Text
       span

@@ -2,12 +2,19 @@
 import type { LatchkeyClient } from '../../../client/latchkey-client.ts'
 import { queries, type TokenListParams } from '../api/queries.ts'
 import { defineList, filterFor } from '../search/list-definition.ts'
-import { many, oneOf, pageOf, type Search, text } from '../search/search-params.ts'
+import { day, many, oneOf, pageOf, type Search, text } from '../search/search-params.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const EXPIRES_SOON_DAYS = 30
 
 const filter = filterFor<TokenListParams>()
+
+/** As many as the service takes. */
+const MOST_DAYS = 3_650
+
+/** Whole days that reach back to its beginning, within what the service takes: one for today or a later day. */
+const daysSince = (since: string, now: number): number =>
+  Math.min(MOST_DAYS, Math.max(1, Math.ceil((now - Date.parse(`${since}T00:00Z`)) / DAY_MS)))
 
 const iso = (time: number): string => new Date(time).toISOString()
 
@@ -25,6 +32,12 @@ const FILTERS = {
   /** Tokens that have all of them. */
   tag: filter(many(text), (tag) => ({ tag })),
   used: filter(oneOf('never'), (used) => ({ used })),
+  /** A day in UTC: made before it, and not used since. */
+  unusedSince: filter(day, (since, now) => ({ idleDays: daysSince(since, now) })),
+  /** The same, within the last days. */
+  idle: filter(oneOf('30', '90', '365'), (days) => ({ idleDays: Number(days) })),
+  /** Whose sub-account has been suspended for so many days. */
+  suspendedFor: filter(oneOf('30', '90'), (days) => ({ suspendedDays: Number(days) })),
   expiry: filter(oneOf('soon', 'expired'), (expiry, now) =>
     expiry === 'expired'
       ? { expiresBefore: iso(now) }
@@ -45,6 +58,10 @@ export const tokenList = defineList({
 
 export type TokenFilters = Search<typeof FILTERS>
 export type TokenSearch = ReturnType<typeof tokenList.read>
+
+/** Beside what is searched for. */
+export const countFilters = ({ search: _, ...filters }: TokenFilters): number =>
+  Object.keys(FILTERS).filter((name) => filters[name as keyof typeof filters] !== undefined).length
 
 export const isTokenId = (search = ''): search is string => /^tok_[0-9a-f]{28}$/.test(search)
 

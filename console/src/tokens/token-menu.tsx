@@ -4,6 +4,7 @@ import { Box, UnstyledButton } from '@mantine/core'
 import { type KeyboardEvent, useLayoutEffect, useRef } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
 import { Icon, type IconName } from '../ui/icon.tsx'
+import { placeAt } from '../ui/place-at.ts'
 import surface from '../ui/surface.module.css'
 import { type TokenAction, useTokenActions } from './token-actions.tsx'
 import { fullName } from './token-words.ts'
@@ -94,14 +95,6 @@ export function TokenMenu({ menu: { token, button }, close }: { menu: OpenMenu; 
       ))}
     </Box>
   )
-}
-
-/** Below the button, right edges aligned; above it where there is no room below. */
-function placeAt(menu: HTMLElement, button: HTMLElement): void {
-  const { right, top, bottom } = button.getBoundingClientRect()
-  const fitsBelow = bottom + menu.offsetHeight + 8 <= window.innerHeight
-  menu.style.left = `${Math.max(8, right - menu.offsetWidth)}px`
-  menu.style.top = `${fitsBelow ? bottom + 4 : Math.max(8, top - menu.offsetHeight - 4)}px`
 }
 
 function moveFocus(event: KeyboardEvent<HTMLElement>): void {

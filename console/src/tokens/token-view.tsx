@@ -13,13 +13,16 @@ import { Metadata } from '../ui/metadata.tsx'
 import { QueryResult } from '../ui/query-result.tsx'
 import { TokenStatus } from '../ui/status.tsx'
 import text from '../ui/text.module.css'
-import { Moment, RelativeTime } from '../ui/time.tsx'
+import { Moment, RelativeTime, useNow } from '../ui/time.tsx'
 import { ViewTitle } from '../ui/view-title.tsx'
+import { UsageSection } from '../usage/usage-section.tsx'
 import { EditableExpiry } from './expiry.tsx'
+import { FormerCredentialUse } from './former-credential.tsx'
 import { EditableTags } from './tags.tsx'
 import { TokenActionsProvider, useTokenActions } from './token-actions.tsx'
 import { Owner, TokenCredential, TokenName } from './token-cells.tsx'
 import { TokenPolicy } from './token-policy.tsx'
+import { formerCredentialEnd } from './token-words.ts'
 import classes from './tokens.module.css'
 
 const route = getRouteApi('/tokens/$tokenId')
@@ -50,12 +53,15 @@ export function TokenView() {
               <TokenPolicy token={data} />
               <TryIt tokenId={tokenId} />
             </Stack>
-            <div>
-              <Title order={2} size="h4">
-                History
-              </Title>
-              <HistoryOf token={tokenId} />
-            </div>
+            <Stack gap="lg">
+              <UsageSection of={{ tokenId }} />
+              <div>
+                <Title order={2} size="h4">
+                  History
+                </Title>
+                <HistoryOf token={tokenId} />
+              </div>
+            </Stack>
           </div>
         )}
       </QueryResult>
@@ -84,6 +90,7 @@ function TokenButtons({ token }: { token: Token }) {
 
 function AllFacts({ token }: { token: Token }) {
   const { lastUsedAt = null, metadata = null } = token.details ?? {}
+  const hasFormer = formerCredentialEnd(token, useNow()) !== undefined
   return (
     <Facts
       isRaised
@@ -93,6 +100,7 @@ function AllFacts({ token }: { token: Token }) {
         ['Sub-account', <Owner key="sub-account" token={token} />],
         ['Status', <TokenStatus key="status" token={token} />],
         ['Credential', <TokenCredential key="credential" token={token} />],
+        ...(hasFormer ? [['Former one', <FormerCredentialUse key="former" token={token} />] as const] : []),
         ['Created', <Moment key="created" at={token.createdAt} />],
         ['Tags', <EditableTags key="tags" token={token} />],
         ['Last used', <RelativeTime key="used" at={lastUsedAt} none="Never" />],

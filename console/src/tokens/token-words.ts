@@ -9,3 +9,9 @@ export const fullName = ({ name, subAccount }: Token): string => `${name} of ${s
  * only once their credential is asked for.
  */
 export const isUnreadable = ({ token }: Token): boolean => token === ''
+
+/** Until when the credential from before a rotation works; undefined where none does. */
+export function formerCredentialEnd({ details }: Token, now: number): string | undefined {
+  const until = details?.formerCredentialUntil ?? undefined
+  return until !== undefined && Date.parse(until) > now ? until : undefined
+}

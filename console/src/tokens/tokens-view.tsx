@@ -1,8 +1,10 @@
 // The token list. All of its state but the selection is in the address.
-import { Button } from '@mantine/core'
+import { Button, Group } from '@mantine/core'
 import { useMemo, useState } from 'react'
+import type { BulkFilter } from '../../../client/latchkey-client.ts'
 import { usePermissions } from '../api/permissions.ts'
 import { pageOf } from '../search/search-params.ts'
+import { ColumnsButton, useColumns } from '../ui/columns.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { later } from '../ui/later.tsx'
 import { List } from '../ui/list.tsx'
@@ -18,11 +20,12 @@ import { useSelection } from './selection.ts'
 import { SubAccountMatches } from './sub-account-matches.tsx'
 import { TokenActionsProvider } from './token-actions.tsx'
 import { tokenColumns } from './token-cells.tsx'
-import { isTokenId } from './token-filters.ts'
+import { isTokenId, tokenList } from './token-filters.ts'
 import { type OpenMenu, TokenMenu } from './token-menu.tsx'
 import { useCredentialEnd, useTokenSearch, useTokens } from './token-search.ts'
 import { fullName } from './token-words.ts'
 
+const ExportButton = later(async () => (await import('../export/export-button.tsx')).ExportButton)
 const HistoryDrawer = later(async () => (await import('../history/history-drawer.tsx')).HistoryDrawer)
 const ListDialogs = later(async () => (await import('./list-dialogs.tsx')).ListDialogs)
 const SelectionBar = later(async () => (await import('./selection-bar.tsx')).SelectionBar)
@@ -37,21 +40,32 @@ export function TokensView() {
   const [secret, setSecret] = useState<string>()
   const pasted = secret === undefined ? undefined : (readPasted(secret) ?? { kind: 'incomplete' as const })
   const selection = useSelection(search, tokens.data?.items)
-  const columns = useMemo(() => tokenColumns((token, button) => setMenu({ token, button })), [])
+  const allColumns = useMemo(() => tokenColumns((token, button) => setMenu({ token, button })), [])
+  const columnChoice = useColumns('tokens', allColumns)
+  const columns = columnChoice.shown
   const close = () => setDialog(undefined)
   const wasOpened = useLast(dialog).last !== undefined
   const wasHistoryOpened = useLast(search.history).last !== undefined
   return (
     <TokenActionsProvider showHistory={showHistory}>
       <ViewTitle title="Tokens">
-        {change && (
-          <Button
-            leftSection={<Icon name="plus" />}
-            onClick={() => setDialog({ kind: 'create', subAccountId: search.subAccount })}
-          >
-            Create token
-          </Button>
-        )}
+        <Group gap="sm">
+          {!pasted && !isTokenId(search.search) && (
+            <ExportButton
+              name="tokens"
+              list={() => ({ path: 'token', params: tokenList.paramsOf(search, Date.now()) })}
+            />
+          )}
+          <ColumnsButton choice={columnChoice} />
+          {change && (
+            <Button
+              leftSection={<Icon name="plus" />}
+              onClick={() => setDialog({ kind: 'create', subAccountId: search.subAccount })}
+            >
+              Create token
+            </Button>
+          )}
+        </Group>
       </ViewTitle>
       <FilterBar search={search} changeSearch={changeSearch} onSecret={setSecret} />
       {!pasted && <SubAccountMatches search={isTokenId(search.search) ? undefined : search.search} />}
@@ -74,6 +88,12 @@ export function TokensView() {
                 tokens={selection.tokens}
                 onChangeAll={(status) => setDialog({ kind: 'bulk', tokens: selection.tokens, status })}
                 onClear={() => selection.setSelected([])}
+                total={tokens.data?.total ?? 0}
+                onAllMatching={() => {
+                  const { history: _, ...filters } = search
+                  // Ranges that move with the clock stay as they are now, so that what was counted is what is changed.
+                  setDialog({ kind: 'matching', filter: tokenList.paramsOf(filters, Date.now()) as BulkFilter })
+                }}
               />
             )
           }

@@ -13,6 +13,7 @@ interface ChipsInputProps
     | 'aria-label'
     | 'description'
     | 'placeholder'
+    | 'data'
     | 'error'
     | 'className'
     | 'size'

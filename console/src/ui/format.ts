@@ -49,7 +49,7 @@ export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${number(count)} ${count === 1 ? one : many}`
 
 /** A secret of this service or its masked form, which must not be put into an address. */
-export const isSecret = (text: string): boolean => /\blk_[a-z]+_|^…\S{4}$/.test(text)
+export const isSecret = (text: string): boolean => /\blk_[a-z]+_|\bwhsec_|^…\S{4}$/.test(text)
 
 /** The service may send only the ends of a credential, as in `lk_tok_…D7wZ`. */
 export const isMasked = (credential: string): boolean => credential.includes('…')
@@ -61,6 +61,6 @@ const SHORTEST_WITH_END = 16
 /** As the service masks it: the kind, an ellipsis, and the last four. */
 export function masked(credential: string): string {
   if (credential === '' || isMasked(credential)) return credential
-  const kind = /^lk_[a-z]+_/.exec(credential)?.[0] ?? ''
+  const kind = /^(lk_[a-z]+|whsec)_/.exec(credential)?.[0] ?? ''
   return `${kind}…${credential.length < SHORTEST_WITH_END ? '' : credential.slice(-SHOWN_END)}`
 }

@@ -1,4 +1,4 @@
-// A new credential or account key in its dialog.
+// A new credential, account key or secret of a webhook in its dialog.
 import { Button, Group, Text } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import { BeforeLeaving } from './before-leaving.tsx'
@@ -9,10 +9,12 @@ import { onHiddenTab, type Secret, SHOWN_MS, ShowButton } from './shown-secret.t
 import surface from './surface.module.css'
 import text from './text.module.css'
 
+const LABELS: Readonly<Record<Secret, string>> = { credential: 'Credential', key: 'Account key', secret: 'Secret' }
+
 interface NewCredentialProps {
   readonly value: string
   readonly what?: Secret
-  /** The name of the token or key. */
+  /** The name of the token, key or webhook. */
   readonly of: string
 }
 
@@ -20,7 +22,7 @@ interface NewCredentialProps {
 export function NewCredential({ value, what = 'credential', of }: NewCredentialProps) {
   const [isShown, setShown] = useState(true)
   useHiding(isShown, setShown)
-  const { copied, copy } = useCopy(value, what === 'key' ? 'Account key' : 'Credential')
+  const { copied, copy } = useCopy(value, LABELS[what])
   const [isTaken, setTaken] = useState(false)
   if (copied && !isTaken) setTaken(true)
   return (

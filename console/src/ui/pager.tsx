@@ -5,7 +5,6 @@ import { number } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
 
 const PAGE_SIZES = [10, 25, 50, 100]
-const USUAL_SIZE = 25
 
 interface PagerProps {
   readonly page: { total: number; page: number; limit: number; totalPages: number }
@@ -22,7 +21,7 @@ export function Pager({ page, current, one, many = `${one}s`, onPage, onLimit }:
   const first = (page.page - 1) * limit + 1
   const last = Math.min(page.page * limit, total)
   const sizes = [...new Set([...PAGE_SIZES, limit])].sort((a, b) => a - b)
-  const isAll = totalPages <= 1 && current <= 1 && total <= USUAL_SIZE
+  const isAll = totalPages <= 1 && current <= 1
   const range = total === 0 || first > total ? '' : `${number(first)}–${number(last)} of `
   return (
     <Group mt={14} justify="space-between" gap="sm">
@@ -106,7 +105,6 @@ function PageNumber({ current, totalPages, onPage }: PageNumberProps) {
     onPage(typedPage)
   }
   const range = `1 to ${number(totalPages)}`
-  if (current === 1 && totalPages === 1) return <Text size="sm">Page 1 of 1</Text>
   return (
     <form onSubmit={submit} noValidate>
       <Group gap={8} wrap="nowrap" pos="relative">

@@ -17,11 +17,13 @@ interface SearchBoxProps {
   readonly onSearch: (search: string | undefined) => void
   /** Called with what may be a secret, which goes into no address; else with undefined. Must be stable. */
   readonly onSecret: (text: string | undefined) => void
+  /** Called with what is pasted; true if it is taken elsewhere, and not searched for. */
+  readonly onPaste?: (text: string) => boolean
   /** What to say of it, where nothing is searched for by it. */
   readonly secretError?: string
 }
 
-export function SearchBox({ label, placeholder, value, onSearch, onSecret, secretError }: SearchBoxProps) {
+export function SearchBox({ label, placeholder, value, onSearch, onSecret, onPaste, secretError }: SearchBoxProps) {
   const [typed, setTyped] = useTyped(value, onSearch)
   const secret = isSecret(typed.trim()) ? typed.trim() : undefined
   useEffect(() => onSecret(secret), [secret, onSecret])
@@ -63,7 +65,14 @@ export function SearchBox({ label, placeholder, value, onSearch, onSecret, secre
         )
       }
       value={typed}
+      onPaste={(event) => {
+        if (onPaste?.(event.clipboardData.getData('text'))) event.preventDefault()
+      }}
       onChange={(event) => setTyped(event.currentTarget.value)}
+      onKeyDown={(event) => {
+        // From here a Tab would go through all filters before the first row.
+        if (event.key === 'ArrowDown') document.querySelector<HTMLElement>('#main [data-id] a')?.focus()
+      }}
     />
   )
 }

@@ -1,10 +1,10 @@
-// Credentials and account keys on screen: what shows and hides them.
+// Credentials, account keys and secrets on screen: what shows and hides them.
 import { IconButton } from './row-buttons.tsx'
 
 /** How long a secret stays on screen. */
 export const SHOWN_MS = 60_000
 
-export type Secret = 'credential' | 'key'
+export type Secret = 'credential' | 'key' | 'secret'
 
 /** Also when the page is left: the browser may keep it to come back to. */
 export function onHiddenTab(hide: () => void): () => void {

@@ -19,13 +19,16 @@ const UNDO_SHOWN_MS = 12_000
 
 export interface Toast {
   readonly text: ReactNode
-  readonly tone?: 'good' | 'bad'
+  /** `quiet`: nothing that the person has done; it takes the place of the one before. */
+  readonly tone?: 'good' | 'bad' | 'quiet'
   readonly undo?: () => void
 }
 
 interface ShownToast extends Toast {
   readonly id: number
 }
+
+const COLORS = { good: 'teal', bad: 'red', quiet: 'gray.5' } as const
 
 const isMac = navigator.platform.startsWith('Mac')
 const SHORTCUT = { label: isMac ? '⌘Z' : 'Ctrl Z', aria: isMac ? 'Meta+Z' : 'Control+Z' }
@@ -43,7 +46,10 @@ export function ToastProvider({ children }: { children: ReactNode }) {
     lastId.current++
     const added = { ...toast, id: lastId.current }
     // Older ones make room, but none that can be undone.
-    setToasts((shown) => [...shown.filter(({ undo }, index) => undo || index >= shown.length - 2), added])
+    setToasts((shown) => {
+      const others = toast.tone === 'quiet' ? shown.filter(({ tone }) => tone !== 'quiet') : shown
+      return [...others.filter(({ undo }, index) => undo || index >= others.length - 2), added]
+    })
   }, [])
   const close = useCallback((id: number) => setToasts((shown) => shown.filter((toast) => toast.id !== id)), [])
   const last = toasts.findLast(({ undo }) => undo)
@@ -104,7 +110,7 @@ function ToastItem({ toast, close, isLast }: ToastItemProps) {
     <Notification
       ref={keepFocusOnRemoval}
       withBorder
-      color={tone === 'good' ? 'teal' : 'red'}
+      color={COLORS[tone]}
       closeButtonProps={{ 'aria-label': 'Dismiss' }}
       onClose={() => close(id)}
       onMouseEnter={() => setHeld(true)}

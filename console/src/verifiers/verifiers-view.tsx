@@ -3,13 +3,12 @@ import { Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import type { Verifier } from '../../../client/latchkey-client.ts'
-import { usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
+import { OnlyFor } from '../app/only-for.tsx'
 import { useListSearch } from '../search/list-search.ts'
 import { pageOf } from '../search/search-params.ts'
 import { Dialog } from '../ui/dialog.tsx'
-import { Empty } from '../ui/empty-page.tsx'
 import { type Column, List, RowActions } from '../ui/list.tsx'
 import { Name } from '../ui/name.tsx'
 import { PagedResult } from '../ui/paged-result.tsx'
@@ -22,14 +21,10 @@ import { verifierList } from './verifier-search.ts'
 const TITLE = 'Verifiers'
 
 export function VerifiersView() {
-  const whoami = useQuery(queries.whoami(useClient()))
-  const { manageVerifiers } = usePermissions()
-  if (whoami.data === undefined || manageVerifiers) return <Verifiers />
   return (
-    <>
-      <ViewTitle title={TITLE} />
-      <Empty title="You may not see verifiers" description="Only owners who see all sub-accounts can do this." />
-    </>
+    <OnlyFor right="manageVerifiers" title={TITLE} refusal="You may not see verifiers">
+      <Verifiers />
+    </OnlyFor>
   )
 }
 

@@ -56,6 +56,14 @@ export async function admitAgain(request: FastifyRequest, admit: Admit): Promise
   if (request.caller !== undefined && !request.wasComplete) await admit(request)
 }
 
+/** For a response that goes on for long: with other rights, what was begun with the former ones ends. */
+export function requireSameRights(was: Caller, is: Caller): void {
+  const [before, now] = [was, is].map(({ accountId, permissions }) =>
+    JSON.stringify([accountId, permissions.subAccounts]),
+  )
+  if (before !== now) throw new Failure('not-allowed', 'The rights of the caller have changed')
+}
+
 export function callerOf(request: FastifyRequest): Caller {
   const { caller } = request
   if (caller === undefined) throw new Failure('authentication-required')

@@ -141,12 +141,36 @@ export function trustedClaims({ email, ...claims }: Claims, trustsEmail: boolean
   return email !== undefined && (verified === true || verified === 'true') ? { email, ...claims } : claims
 }
 
+const matches = (claims: Claims, { claim, value }: Grant): boolean =>
+  Object.hasOwn(claims, claim) && [claims[claim]].flat().includes(value)
+
 /** By account, in the order of the file. Where several grants for an account match, the first one decides. */
-export function grantedTo(claims: Claims, grants: readonly Grant[]): ReadonlyMap<string, Permissions> {
-  const granted = new Map<string, Permissions>()
-  for (const { claim, value, account, permissions } of grants) {
-    if (granted.has(account) || !Object.hasOwn(claims, claim)) continue
-    if ([claims[claim]].flat().includes(value)) granted.set(account, permissions)
+function decidingGrants(claims: Claims, grants: readonly Grant[]): ReadonlyMap<string, Grant> {
+  const deciding = new Map<string, Grant>()
+  for (const grant of grants) {
+    if (!deciding.has(grant.account) && matches(claims, grant)) deciding.set(grant.account, grant)
   }
-  return granted
+  return deciding
+}
+
+export function grantedTo(claims: Claims, grants: readonly Grant[]): ReadonlyMap<string, Permissions> {
+  return new Map(
+    decidingGrants(claims, grants)
+      .entries()
+      .map(([account, { permissions }]) => [account, permissions]),
+  )
+}
+
+interface Tested {
+  readonly grant: Grant
+  readonly matches: boolean
+  readonly decides: boolean
+}
+
+/** What each grant for an account makes of these claims. */
+export function testClaims(claims: Claims, grants: readonly Grant[], account: string): readonly Tested[] {
+  const deciding = decidingGrants(claims, grants).get(account)
+  return grants
+    .filter((grant) => grant.account === account)
+    .map((grant) => ({ grant, matches: matches(claims, grant), decides: grant === deciding }))
 }

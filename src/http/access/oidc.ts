@@ -60,8 +60,13 @@ export class OidcProvider implements IdentityProvider {
       if (identity === undefined) throw new SignInRefused('invalid', 'the answer has no ID token')
       const hasMore = config.serverMetadata().userinfo_endpoint !== undefined
       const more = hasMore ? await client.fetchUserInfo(config, tokens.access_token, identity.sub) : {}
-      return personOf(trustedClaims(joinedClaims(identity, more), this.#settings.trustsEmail))
+      return personOf(this.countedClaims(joinedClaims(identity, more)))
     })
+  }
+
+  countedClaims(claims: Claims): Claims {
+    const trusted = Object.entries(trustedClaims(claims, this.#settings.trustsEmail))
+    return Object.fromEntries(trusted.filter(([name, value]) => !OF_THE_SIGN_IN.includes(name) && isStorable(value)))
   }
 
   /** Without the ID token, which would be in an address: the provider may ask the person to confirm. */
@@ -135,22 +140,19 @@ export function joinedClaims(identity: Claims, more: Claims): Claims {
 const OF_THE_SIGN_IN = ['iss', 'aud', 'azp', 'nonce', 'at_hash', 'c_hash', 's_hash', 'jti', 'sid']
 
 const isText = (value: unknown) => typeof value === 'string'
+const isStorable = (value: unknown) => isText(value) || (Array.isArray(value) && value.every(isText))
 
 function personOf(claims: Claims): Person {
   const { sub, email } = claims
   if (typeof sub !== 'string' || sub === '' || brokenNameRule(sub) !== undefined) {
     throw new SignInRefused('misconfigured', 'the subject cannot be stored')
   }
-  const kept = Object.entries(claims).filter(
-    ([name, value]) =>
-      !OF_THE_SIGN_IN.includes(name) && (isText(value) || (Array.isArray(value) && value.every(isText))),
-  )
-  if (Buffer.byteLength(JSON.stringify(kept)) > MAX_CLAIMS_BYTES) {
+  if (Buffer.byteLength(JSON.stringify(claims)) > MAX_CLAIMS_BYTES) {
     throw new SignInRefused('misconfigured', `the claims are larger than ${MAX_CLAIMS_BYTES} bytes`)
   }
   const address = typeof email === 'string' ? normalizeName(email) : ''
   const isName = address !== '' && brokenNameRule(address) === undefined
-  return { subject: sub, email: isName ? address : null, claims: Object.fromEntries(kept) }
+  return { subject: sub, email: isName ? address : null, claims }
 }
 
 /** Refusals by what the person can do about them; `otherwise` for those in which the answer itself is wrong. */

@@ -40,12 +40,14 @@ export interface LoginSecrets {
   readonly verifier: string
 }
 
-/** All methods reject with SignInRefused. */
+/** All that asks the provider rejects with SignInRefused. */
 export interface IdentityProvider {
   /** Where the person signs in. */
   begin(secrets: LoginSecrets): Promise<URL>
   /** `query` is that of the callback, as the browser brought it. */
   finish(query: string, secrets: LoginSecrets): Promise<Person>
+  /** Those of the claims that grants are matched with. */
+  countedClaims(claims: Claims): Claims
   /** Where the person signs out; undefined if the provider has no such address. */
   endUrl(returnTo: string): Promise<string | undefined>
 }

@@ -24,6 +24,7 @@ export function apiDescription({ version, credentialHeader, signIn }: ServerPart
     servers: [{ url: '/' }],
     tags: [
       { name: 'Tokens', description: 'List, get, update, create, delete, rotate' },
+      { name: 'Bulk operations', description: 'The same change of all tokens that a filter matches' },
       { name: 'Sub-accounts', description: 'The owners of tokens' },
       { name: 'Keys', description: 'The account keys: who may do what' },
       { name: 'Leaks', description: 'Credentials that were published' },

@@ -153,7 +153,8 @@ class SignInHandlers {
       log.warn(about, 'sign-in refused: no grant matches')
       return sendPage(reply, refusalPage('stranger', request.id, person.email ?? person.subject))
     }
-    const cookie = await registry.sessions.start(person, others.length === 0 ? first._id : null, sourceOf(request))
+    const from = { ...sourceOf(request), userAgent: request.headers['user-agent'] }
+    const cookie = await registry.sessions.start(person, others.length === 0 ? first._id : null, from)
     log.info(about, 'signed in')
     reply.header('set-cookie', setCookie(this.#session, cookie))
     return reply.redirect(returnTo, 303)

@@ -8,10 +8,10 @@ import { Failure } from '../../tokens/errors.ts'
 import { type Caller, requireRight } from '../../tokens/model/permissions.ts'
 import type { FeedFilter } from '../../tokens/record/history.ts'
 import { entryToWire } from '../../wire/history.ts'
-import { HttpFailure } from '../protocol/failures.ts'
+import { requireSameRights } from '../access/caller.ts'
+import { StreamCount } from '../protocol/stream-count.ts'
 
-const MAX_STREAMS = 5_000
-const MAX_STREAMS_OF_ACCOUNT = 1_000
+const MOST = { ofAll: 5_000, ofAccount: 1_000, what: 'event streams' }
 /** Proxies close connections on which nothing is sent for a minute or less. */
 export const BEAT_EVERY_MS = 15_000
 /** How soon a client connects again. */
@@ -37,7 +37,7 @@ interface SentPart {
 export class EventStreams {
   readonly #feed: AccountFeed
   readonly #streams = new Set<EventStream>()
-  readonly #ofAccount = new Map<string, number>()
+  readonly #count = new StreamCount(MOST)
   /** Streams outlive the requests that open them, and their deadlines. */
   readonly #outsideOfRequests = AsyncLocalStorage.snapshot()
   /** Parts that are being read: streams that are equally far share one read. */
@@ -54,7 +54,7 @@ export class EventStreams {
   async open(request: EventRequest): Promise<Readable> {
     const { caller, after } = request
     const { accountId } = caller
-    this.#count(accountId, 1)
+    const leave = this.#count.enter(accountId)
     try {
       const head = await this.#feed.headOf(accountId)
       const isThere = after === undefined || (after !== null && after <= head)
@@ -65,25 +65,16 @@ export class EventStreams {
       stream.body.once('close', () => {
         unwatch()
         this.#streams.delete(stream)
-        this.#count(accountId, -1)
+        leave()
       })
       this.#streams.add(stream)
       if (!isThere) stream.body.write(frame(RESET, this.#feed.positionOf(caller, head), {}))
       this.#outsideOfRequests(() => stream.advance(head))
       return stream.body
     } catch (error) {
-      this.#count(accountId, -1)
+      leave()
       throw error
     }
-  }
-
-  #count(accountId: string, by: 1 | -1): void {
-    const count = (this.#ofAccount.get(accountId) ?? 0) + by
-    if (by === 1 && (this.#streams.size >= MAX_STREAMS || count > MAX_STREAMS_OF_ACCOUNT)) {
-      throw new HttpFailure(429, 'Too many event streams are open', { 'retry-after': '10' })
-    }
-    if (count === 0) this.#ofAccount.delete(accountId)
-    else this.#ofAccount.set(accountId, count)
   }
 
   #read(caller: Caller, filter: FeedFilter, after: number, head: number): Promise<SentPart> {
@@ -161,10 +152,7 @@ class EventStream {
     const { caller, recheck } = this.#request
     const now = await recheck()
     requireRight(now.permissions, 'read')
-    const [was, is] = [caller, now].map(({ accountId, permissions }) =>
-      JSON.stringify([accountId, permissions.subAccounts]),
-    )
-    if (was !== is) throw new Failure('not-allowed', 'The rights of the caller have changed')
+    requireSameRights(caller, now)
   }
 
   /** A client that reads nothing gets no comment: its connection is closed, since nothing is sent. */

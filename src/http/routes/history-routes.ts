@@ -1,16 +1,20 @@
 // The history of one token, or of the whole account.
 import { Type } from 'typebox'
-import { reasonOf } from '../../tokens/errors.ts'
+import { Failure, reasonOf } from '../../tokens/errors.ts'
 import { ACTIONS } from '../../tokens/model/actions.ts'
+import { type RawQuery, readOnce } from '../../tokens/model/page.ts'
 import type { Caller } from '../../tokens/model/permissions.ts'
 import { NOT_A_TIME } from '../../tokens/model/times.ts'
 import { EFFECTS, type HistoryQuery, NOT_A_POSITION, readHistoryQuery } from '../../tokens/record/history.ts'
 import type { Registry } from '../../tokens/registry.ts'
+import { exportHistory } from '../../wire/exports.ts'
 import { historyToWire, idsIn } from '../../wire/history.ts'
 import type { AccountRoute } from './route.ts'
 import * as schemas from './schemas.ts'
 
 const BAD_QUERY = ['limit must be a whole number from 1 to 100', `from ${NOT_A_TIME}`, `after ${NOT_A_POSITION}`]
+
+const SUB_ACCOUNT = 'subAccount'
 
 /** Instead of `page`. Of all that follow, the answer has the first `limit`, and their number. */
 const position = (description: string) =>
@@ -37,6 +41,7 @@ const shared = {
   }),
   data: schemas.HistoryPage,
   success: { message: 'Found 1 history entry(s)' },
+  csv: { name: 'history', begin: exportHistory },
 }
 
 const accountHistory: AccountRoute = {
@@ -61,14 +66,30 @@ const tokenHistory: AccountRoute = {
   ...shared,
   operationId: 'listTokenHistory',
   summary: 'History of one token, newest first, also after its deletion',
+  querystring: Type.Object({
+    ...shared.querystring.properties,
+    include: Type.Optional(
+      Type.String({
+        enum: [SUB_ACCOUNT],
+        description: 'Also what was done to the policy or the suspension of its sub-account while the token was there',
+      }),
+    ),
+  }),
   params: schemas.TokenId,
   failures: { 400: BAD_QUERY, 404: [reasonOf('token-not-found')] },
   async answer(registry, { caller, params, query }) {
-    return historyResult(registry, caller, { ...readHistoryQuery(query), tokenId: params.id })
+    const asked = { ...readHistoryQuery(query), tokenId: params.id, withSubAccount: readInclude(query) }
+    return historyResult(registry, caller, asked)
   },
 }
 
 export const historyRoutes = { accountHistory, tokenHistory }
+
+function readInclude(query: RawQuery): boolean {
+  const include = readOnce(query, 'include')
+  if (include === undefined || include === SUB_ACCOUNT) return include !== undefined
+  throw new Failure('invalid-request', `include must be ${SUB_ACCOUNT}`)
+}
 
 async function historyResult(registry: Registry, caller: Caller, query: HistoryQuery) {
   const page = await registry.listHistory(caller, query)

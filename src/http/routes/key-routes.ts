@@ -5,6 +5,7 @@ import { nameField, oneOf, readNew, timeField } from '../../tokens/model/fields.
 import { BAD_PAGE, readPageRequest } from '../../tokens/model/page.ts'
 import { flagField, permissionsOf, ROLES, type Role, subAccountsField } from '../../tokens/model/permissions.ts'
 import { MAX_NAME_CHARACTERS } from '../../tokens/model/token.ts'
+import { exportKeys } from '../../wire/exports.ts'
 import { keyToWire } from '../../wire/key.ts'
 import { readIdempotencyKey } from '../protocol/conditions.ts'
 import { type AccountRoute, IDEMPOTENCY_KEY } from './route.ts'
@@ -25,6 +26,7 @@ const listKeys: AccountRoute = {
   data: schemas.KeyPage,
   success: { message: 'Found 1 account key(s)' },
   failures: { 400: [BAD_PAGE] },
+  csv: { name: 'keys', begin: exportKeys },
   async answer(registry, { caller, query }) {
     const page = await registry.keys.list(caller, readPageRequest(query))
     const items: schemas.WireKey[] = page.items.map(keyToWire)

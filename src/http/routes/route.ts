@@ -9,6 +9,7 @@ import type { Origin } from '../../tokens/record/history.ts'
 import type { Registry } from '../../tokens/registry.ts'
 import type { Verifiers } from '../../tokens/verifiers.ts'
 import { failureBody, unauthenticatedBody } from '../../tokens/verify/answer.ts'
+import type { BeginExport } from '../../wire/exports.ts'
 import type { Admit, Authenticate } from '../access/caller.ts'
 import type { GrantsFile } from '../access/grants.ts'
 import type { OutsideReports } from '../access/leak-sources.ts'
@@ -82,6 +83,15 @@ export interface RouteResult {
   readonly headers?: Readonly<Record<string, string>>
   /** For the request log. */
   readonly tokenId?: string
+  /** It is the answer of `AccountRoute.dryRun`. */
+  readonly isDryRun?: true
+}
+
+/** How a list is sent as CSV. */
+export interface CsvOfRoute {
+  /** The file's name begins with it. */
+  readonly name: string
+  readonly begin: BeginExport
 }
 
 type ObjectSchema = ReturnType<typeof Type.Object>
@@ -105,16 +115,20 @@ export interface AccountRoute {
   /** Fastify sends its fields, in its order, and no others. */
   readonly data: ObjectSchema
   readonly success: {
-    readonly status?: 200 | 201
+    readonly status?: 200 | 201 | 202
     readonly message: string
     readonly headers?: object
   }
+  /** What a route with another status answers, 200, when it was asked to change nothing. */
+  readonly dryRun?: { readonly data: ObjectSchema; readonly message: string }
   /** The failures specific to this route, with their reasons. */
   readonly failures: Reasons
   /** Default: to read for GET, to change for the others. Null: every caller may. */
   readonly right?: Right | readonly Right[] | null
   /** True for the routes of the service document, which requires it; all others refuse unknown fields and parameters. */
   readonly ignoresUnknown?: true
+  /** For lists that are sent as CSV to those who ask for it. */
+  readonly csv?: CsvOfRoute
   readonly answer: (registry: Registry, input: RouteInput) => Promise<RouteResult>
 }
 
@@ -192,6 +206,8 @@ export const isWrite = ({ method }: AccountRoute) => method !== 'GET'
 /** How a caller of an account is known. */
 export const CALLERS = [{ accountKey: [] }, { jwt: [] }, { session: [] }]
 
+const AS_CSV = '`Accept: text/csv` or `format=csv`: all that the filters match, as CSV, without pages.'
+
 /** The schema that Fastify serializes by and the API description shows: every response, with examples. */
 export function schemaOf(route: AccountRoute): FastifySchema {
   const { method, operationId, summary, tag, description, params, querystring, headers, body, success } = route
@@ -204,13 +220,20 @@ export function schemaOf(route: AccountRoute): FastifySchema {
       ...(success.headers !== undefined && { headers: success.headers }),
       examples: [successBody(EXAMPLE_APP, success.message, exampleOf(route.data) as object, isWrite(route) ? 1 : 0)],
     },
+    ...(route.dryRun && { 200: dryRunSchema(route.dryRun) }),
     401: describeUnauthenticated(UNAUTHENTICATED_DESCRIPTION, UNAUTHENTICATED_CODES),
     ...describeFailures(route.failures, ofBody, withoutRight(rightsOf(route))),
   }
+  const about = route.csv === undefined ? description : [description, AS_CSV].filter(Boolean).join(' ')
   const consumes = method === 'PATCH' ? [JSON_TYPE, MERGE_PATCH_TYPE] : undefined
-  const optional = { description, params, querystring, headers, consumes, body }
+  const optional = { description: about, params, querystring, headers, consumes, body }
   const present = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined))
   return { operationId, summary, tags: [tag], security: CALLERS, ...present, response } as FastifySchema
+}
+
+function dryRunSchema({ data, message }: NonNullable<AccountRoute['dryRun']>) {
+  const examples = [successBody(EXAMPLE_APP, message, exampleOf(data) as object, 1)]
+  return { ...successSchema(data), [DESCRIPTION]: message, examples }
 }
 
 interface Described {

@@ -2,6 +2,7 @@
 import { Type } from 'typebox'
 import { reasonOf } from '../../tokens/errors.ts'
 import { BAD_PAGE, readPageRequest } from '../../tokens/model/page.ts'
+import type { Permissions } from '../../tokens/model/permissions.ts'
 import { endOf, type StoredSession } from '../../tokens/model/session.ts'
 import { toTime } from '../../tokens/model/times.ts'
 import type { MayEnter } from '../../tokens/sessions.ts'
@@ -11,9 +12,12 @@ import * as schemas from './schemas.ts'
 
 const BASE = '/api/v1/apiClient/session'
 
+/** What the grants, as they are now, let a person do in an account. */
+type RightsIn = (session: StoredSession, accountId: string) => Permissions | undefined
+
 const shared = { tag: 'Sessions', right: 'manageKeys' } as const
 
-const listSessions = (mayEnter: MayEnter): AccountRoute => ({
+const listSessions = (rightsIn: RightsIn): AccountRoute => ({
   ...shared,
   method: 'GET',
   url: BASE,
@@ -24,12 +28,13 @@ const listSessions = (mayEnter: MayEnter): AccountRoute => ({
   success: { message: 'Found 1 session(s)' },
   failures: { 400: [BAD_PAGE] },
   async answer(registry, { caller, query }) {
-    const page = await registry.sessions.list(caller, readPageRequest(query), mayEnter)
-    return { message: `Found ${page.total} session(s)`, data: { ...page, items: page.items.map(sessionToWire) } }
+    const page = await registry.sessions.list(caller, readPageRequest(query), mayEnter(rightsIn))
+    const items = page.items.map((session) => sessionToWire(session, rightsIn(session, caller.accountId)))
+    return { message: `Found ${page.total} session(s)`, data: { ...page, items } }
   },
 })
 
-const revokeSession = (mayEnter: MayEnter): AccountRoute => ({
+const revokeSession = (rightsIn: RightsIn): AccountRoute => ({
   ...shared,
   method: 'DELETE',
   url: `${BASE}/:id`,
@@ -42,18 +47,24 @@ const revokeSession = (mayEnter: MayEnter): AccountRoute => ({
   success: { message: 'Session ended successfully' },
   failures: { 404: [reasonOf('session-not-found')] },
   async answer(registry, { caller, params, origin }) {
-    return { data: sessionToWire(await registry.sessions.revoke(caller, params.id, origin, mayEnter)) }
+    const ended = await registry.sessions.revoke(caller, params.id, origin, mayEnter(rightsIn))
+    return { data: sessionToWire(ended, rightsIn(ended, caller.accountId)) }
   },
 })
 
+const mayEnter =
+  (rightsIn: RightsIn): MayEnter =>
+  (session, accountId) =>
+    rightsIn(session, accountId) !== undefined
+
 /** Where nobody can sign in, nobody can enter. */
 export function sessionRoutes({ signIn }: ServerParts): readonly AccountRoute[] {
-  const mayEnter: MayEnter = (session, accountId) => signIn !== undefined && grantedIn(session, signIn).has(accountId)
-  return [listSessions(mayEnter), revokeSession(mayEnter)]
+  const rightsIn: RightsIn = (session, accountId) => signIn && grantedIn(session, signIn).get(accountId)
+  return [listSessions(rightsIn), revokeSession(rightsIn)]
 }
 
-function sessionToWire(session: StoredSession): schemas.WireSession {
-  const { id, subject, email, createdAt, seenAt } = session
+function sessionToWire(session: StoredSession, rights: Permissions | undefined): schemas.WireSession {
+  const { id, subject, email, createdAt, seenAt, address, userAgent } = session
   return {
     _id: id,
     subject,
@@ -61,5 +72,8 @@ function sessionToWire(session: StoredSession): schemas.WireSession {
     createdAt: toTime(createdAt),
     lastUsedAt: toTime(seenAt),
     expiresAt: toTime(endOf(session)),
+    role: rights?.role ?? null,
+    address,
+    userAgent,
   }
 }

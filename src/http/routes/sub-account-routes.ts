@@ -7,11 +7,13 @@ import { MAX_NAME_CHARACTERS, type SubAccountRow } from '../../tokens/model/toke
 import {
   fingerprintOf,
   readNewSubAccount,
+  readPolicyChange,
   readSubAccountPatch,
   STALE_SUB_ACCOUNT,
   SUB_ACCOUNT_STATUSES,
 } from '../../tokens/model/update.ts'
-import { subAccountToWire } from '../../wire/sub-account.ts'
+import { exportSubAccounts } from '../../wire/exports.ts'
+import { policyImpactToWire, subAccountToWire } from '../../wire/sub-account.ts'
 import { etagOf, readIdempotencyKey, readIfMatch } from '../protocol/conditions.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
 import { type AccountRoute, etag, IDEMPOTENCY_KEY, ifMatch, NOT_YOURS, type RouteResult } from './route.ts'
@@ -42,6 +44,7 @@ const listSubAccounts: AccountRoute = {
   data: schemas.SubAccountPage,
   success: { message: 'Found 1 sub-account(s)' },
   failures: { 400: [BAD_PAGE] },
+  csv: { name: 'sub-accounts', begin: exportSubAccounts },
   async answer(registry, { caller, query }) {
     const page = await registry.listSubAccounts(caller, { ...readPageRequest(query), search: readSearch(query) })
     const items: schemas.WireSubAccount[] = page.items.map(subAccountToWire)
@@ -127,7 +130,57 @@ const patchSubAccount: AccountRoute = {
   },
 }
 
-export const subAccountRoutes = { listSubAccounts, createSubAccount, getSubAccount, patchSubAccount }
+const Loss = Type.Object({
+  reason: schemas.oneOf(['lifetime', 'address', 'scope'], 'As verification would say it'),
+  extent: schemas.oneOf(['all', 'some'], '`all`: nothing that needs it would be accepted'),
+})
+const AffectedToken = Type.Object(
+  {
+    _id: schemas.Token.properties._id,
+    name: schemas.Token.properties.name,
+    lastUsedAt: schemas.timeOrNull('When it was last used; null for never'),
+    losses: Type.Array(Loss),
+  },
+  { title: 'AffectedToken' },
+)
+const PolicyImpact = Type.Object(
+  {
+    active: schemas.count('Active tokens of the sub-account'),
+    examined: schemas.count('How many of them were examined: the newest 10,000 at most'),
+    affected: schemas.count('How many of those would lose something'),
+    inUse: schemas.count('How many of the affected ones were used within a week'),
+    sample: Type.Array(AffectedToken, { description: 'At most 20 of them, those used last first' }),
+  },
+  { title: 'PolicyImpact' },
+)
+
+const policyImpact: AccountRoute = {
+  method: 'POST',
+  url: `${BASE}/:id/policy-impact`,
+  operationId: 'previewPolicy',
+  summary: 'Which tokens another policy of their sub-account would cut off',
+  description:
+    'Changes nothing. By the policies, the lifetimes and the last uses of its active tokens. Rates and quotas are not considered: all tokens share them.',
+  tag: 'Sub-accounts',
+  right: 'change',
+  params: SubAccountId,
+  body: Type.Object(
+    { policy: schemas.beyondDocument(schemas.SubAccountPolicyPatch).policy },
+    { title: 'PolicyPreview' },
+  ),
+  data: PolicyImpact,
+  success: { message: 'Found 1 token(s) that would lose something' },
+  failures: { 400: ['policy is required'], 403: NOT_YOURS },
+  async answer(registry, { caller, params, body }) {
+    const impact = await registry.policyImpact(caller, params.id, readPolicyChange(body))
+    return {
+      data: policyImpactToWire(impact),
+      message: `Found ${impact.affected} token(s) that would lose something`,
+    }
+  },
+}
+
+export const subAccountRoutes = { listSubAccounts, createSubAccount, getSubAccount, patchSubAccount, policyImpact }
 
 function subAccountResult(row: SubAccountRow): RouteResult {
   const data: schemas.WireSubAccount = subAccountToWire(row)

@@ -23,6 +23,7 @@ import {
 } from '../../tokens/model/update.ts'
 import type { Registry } from '../../tokens/registry.ts'
 import type { TokenView } from '../../tokens/token-views.ts'
+import { exportTokens } from '../../wire/exports.ts'
 import { tokenToWire } from '../../wire/token.ts'
 import { explanationToWire } from '../../wire/verdict.ts'
 import { etagOf, readIdempotencyKey, readVersions } from '../protocol/conditions.ts'
@@ -66,6 +67,7 @@ const tokenList = {
   success: { message: 'Found 1 API token(s)' },
   failures: { 400: BAD_QUERY, 403: NOT_YOURS },
   ignoresUnknown: true,
+  csv: { name: 'tokens', begin: exportTokens },
 } as const
 
 const oneToken = { tag: 'Tokens', data: schemas.Token } as const

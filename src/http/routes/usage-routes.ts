@@ -4,6 +4,7 @@ import { reasonOf } from '../../tokens/errors.ts'
 import { readOnce } from '../../tokens/model/page.ts'
 import { NOT_A_TIME } from '../../tokens/model/times.ts'
 import { BAD_PER, KEPT_DAYS, type Per, REFUSED, type RefusedFor, readUsageRange } from '../../tokens/model/usage.ts'
+import { exportUsage } from '../../wire/exports.ts'
 import { usageToWire } from '../../wire/usage.ts'
 import type { ServerParts } from './route.ts'
 import { type AccountRoute, NOT_YOURS } from './route.ts'
@@ -63,6 +64,7 @@ const shared = {
   }),
   data: Usage,
   success: { message: 'Usage retrieved successfully' },
+  csv: { name: 'usage', begin: exportUsage },
 } as const
 
 const BAD_RANGE = [

@@ -183,7 +183,7 @@ export function verifierRoutes({ verifiers, registry, metrics, log }: ServerPart
     operationId: 'leaseVerifier',
     summary: 'Begin or prolong the lease of a verifier, and wait for what it has to forget',
     description:
-      'Answered at once where something was changed, otherwise after a good third of the term. For verifiers only: ' +
+      'Answered at once where something was changed, otherwise after two fifths of the term at most. For verifiers only: ' +
       'docs/verifier.md has the rules that make it safe to remember a verdict.',
     body: LeaseBody,
     // Twice 2,000 tokens with their counts, and 1,000 uses.

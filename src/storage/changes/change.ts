@@ -2,7 +2,9 @@
 // locks, loads, has the change planned, writes, records and commits, all in one transaction.
 
 import { Failure } from '../../tokens/errors.ts'
-import type { StoredRow, Table, Value } from '../../tokens/model/tables.ts'
+import type { Chosen } from '../../tokens/model/bulk.ts'
+import type { TokenQuery } from '../../tokens/model/page.ts'
+import type { StoredRow, Table, Value } from '../../tokens/model/table.ts'
 import type { Account, SubAccount, TokenRecord } from '../../tokens/model/token.ts'
 import type { Plan } from '../../tokens/plan.ts'
 import type { HistoryEvent, Origin } from '../../tokens/record/history.ts'
@@ -24,6 +26,8 @@ export interface Find {
   /** What has to be locked itself. */
   locked<Args extends readonly unknown[], Row>(query: Query<Args, Row>, ...args: Args): Asked<Row>
   token(accountId: string, id: string): Asked<FoundToken | undefined>
+  /** All tokens that a list of this query would have, whatever its page, in the order of their ids; undefined as for lists. */
+  matching(accountId: string, query: TokenQuery): Asked<readonly Chosen[] | undefined>
   /** By the ids of the sub-accounts; unknown ones are left out. */
   owners(subAccountIds: ReadonlySet<string>): Asked<ReadonlyMap<string, Owner>>
   /** The id of the master key that seals; undefined if the database itself refuses what is sealed with another one. */

@@ -2,15 +2,7 @@
 // rows they start from, and which rows they come to. A new change is one more function here, and its line in each store.
 import { Failure } from '../../tokens/errors.ts'
 import { IDLE_MS, LONGEST_MS, type StoredSession } from '../../tokens/model/session.ts'
-import {
-  ACCOUNT_KEYS,
-  ACCOUNTS,
-  LIMITS,
-  RETIRED_CREDENTIALS,
-  SESSIONS,
-  SUB_ACCOUNTS,
-  TOKENS,
-} from '../../tokens/model/tables.ts'
+import { ACCOUNT_KEYS, ACCOUNTS, SESSIONS, SUB_ACCOUNTS, TOKENS } from '../../tokens/model/tables.ts'
 import type {
   Account,
   AccountKey,
@@ -41,9 +33,10 @@ import {
   requireSealedWith,
   unchanged,
   updateRow,
-  type Write,
 } from './change.ts'
+import { tokenWrites } from './token-writes.ts'
 
+export * from './bulk-operations.ts'
 export * from './webhook-operations.ts'
 
 export const insertAccount = (account: Account, origin: Origin) =>
@@ -231,13 +224,3 @@ export const replayRevocation = (accountId: string, revocation: TokenRevocation,
       return { ...changed(TOKENS, plan, undefined), writes: tokenWrites({ ...plan, after: versioned }) }
     },
   })
-
-function tokenWrites({ before, after, isDeleted, retired, endRetiredUpTo }: plans.TokenPlan): readonly Write[] {
-  if (isDeleted) return [removeRow(TOKENS, before), prune(LIMITS, { subject: before.id })]
-  const writes = [updateRow(TOKENS, before, after)]
-  if (endRetiredUpTo !== undefined) {
-    writes.push(prune(RETIRED_CREDENTIALS, { tokenId: after.id }, { field: 'retiresAt', value: endRetiredUpTo }))
-  }
-  if (retired !== undefined) writes.push({ kind: 'insert', table: RETIRED_CREDENTIALS, rows: [retired] })
-  return writes
-}

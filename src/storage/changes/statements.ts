@@ -1,5 +1,5 @@
 // Statements of changes that both engines write in the same words, but for the sign before the number of a parameter.
-import type { StoredRow, Table, Value } from '../../tokens/model/tables.ts'
+import type { StoredRow, Table, Value } from '../../tokens/model/table.ts'
 import { columnOf, pick, tableOf } from '../columns.ts'
 import type { UpTo } from './change.ts'
 

@@ -279,6 +279,10 @@ class PostgresStore implements Store {
   renewClaims = this.#write(writes.renewClaims)
   releaseClaims = this.#write(writes.releaseClaims)
   announceExpiry = this.#change(changes.announceExpiry)
+  insertBulk = this.#change(changes.insertBulk)
+  undoBulk = this.#change(changes.undoBulk)
+  advanceBulk = this.#change(changes.advanceBulk)
+  endBulk = this.#change(changes.endBulk)
 
   readonly #findKey = this.#read('verification', reads.findKey)
   readonly #findCandidateRows = this.#read('shortReads', reads.findCandidateRows)
@@ -309,6 +313,9 @@ class PostgresStore implements Store {
   findWebhook = this.#read('shortReads', reads.findWebhook)
   findDelivering = this.#read('shortReads', reads.findDelivering)
   findDue = this.#read('shortReads', reads.findDue)
+  findBulk = this.#read('shortReads', reads.findBulk)
+  findBulkPart = this.#read('shortReads', reads.findBulkPart)
+  listRunningBulk = this.#read('shortReads', reads.listRunningBulk)
   readVault = this.#read('shortReads', reads.readVault)
   listRetiredMasterKeys = this.#read('shortReads', reads.listRetiredMasterKeys)
 
@@ -324,6 +331,7 @@ class PostgresStore implements Store {
   readFeed = this.#longRead(reads.readFeed)
   findUnannounced = this.#longRead(reads.findUnannounced)
   listDeliveries = this.#longRead(reads.listDeliveries)
+  listBulk = this.#longRead(reads.listBulk)
   readonly #readLongUsage = this.#longRead(reads.readUsage)
   readonly #readShortUsage = this.#read('shortReads', reads.readUsage)
   readUsage: Store['readUsage'] = (accountId, asked) =>
@@ -334,6 +342,9 @@ class PostgresStore implements Store {
   listKeys = this.#longRead(reads.listKeys)
   listSubAccounts = this.#longRead(reads.listSubAccounts)
   readRows = this.#longRead(reads.readRows)
+  exportTokens = this.#longRead(reads.exportTokens)
+  exportSubAccounts = this.#longRead(reads.exportSubAccounts)
+  exportKeys = this.#longRead(reads.exportKeys)
 
   listTokens: Store['listTokens'] = async (accountId, query) => {
     this.#requireOpen()

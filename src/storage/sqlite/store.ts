@@ -19,7 +19,7 @@ import { isShortRead } from '../usage-queries.ts'
 import { noteOpened, type OpenedFile, requireNotMoved, requireWritable, syncPath } from './files/files.ts'
 import type { Recovery } from './journal/journal.ts'
 import { Memory } from './memory/memory.ts'
-import type { Chosen } from './sql/listing.ts'
+import type { ChosenPage } from './sql/listing.ts'
 import { migrate, requireKnownSchema } from './sql/migrate.ts'
 import * as reads from './sql/reads.ts'
 import type * as writes from './sql/writes.ts'
@@ -32,8 +32,17 @@ type Result<Operation> = Operation extends (...args: never[]) => infer Value ? A
 
 /** Their first argument is an account. */
 type LongQuery =
-  | ('listKeys' | 'listSubAccounts' | 'listHistory' | 'readFeed' | 'readOverview' | 'findNames' | 'listDeliveries')
-  | ('listImportedOf' | 'listFormerImportedOf' | 'readBusiest')
+  | (
+      | 'listKeys'
+      | 'listSubAccounts'
+      | 'listHistory'
+      | 'listBulk'
+      | 'readFeed'
+      | 'readOverview'
+      | 'findNames'
+      | 'listDeliveries'
+    )
+  | ('listImportedOf' | 'listFormerImportedOf' | 'readBusiest' | 'exportTokens' | 'exportSubAccounts' | 'exportKeys')
 
 /** Skipping an index entry takes some 50 ns; a list that skips more runs on a reader thread. */
 const MAX_SKIP_ON_LOOP = 2_000
@@ -215,6 +224,10 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   renewClaims = this.#write('renewClaims')
   releaseClaims = this.#write('releaseClaims')
   announceExpiry = this.#change('announceExpiry')
+  insertBulk = this.#change('insertBulk')
+  undoBulk = this.#change('undoBulk')
+  advanceBulk = this.#change('advanceBulk')
+  endBulk = this.#change('endBulk')
 
   findAccount = this.#identity((id) => reads.findAccount(this.#db, id))
   findKey = this.#identity((presented) => this.#memory.findKey(presented))
@@ -238,6 +251,9 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   findWebhook = this.#query('findWebhook')
   findDelivering = this.#query('findDelivering')
   findDue = this.#query('findDue')
+  findBulk = this.#query('findBulk')
+  findBulkPart = this.#query('findBulkPart')
+  listRunningBulk = this.#query('listRunningBulk')
   readVault = this.#query('readVault')
   listRetiredMasterKeys = this.#query('listRetiredMasterKeys')
 
@@ -248,6 +264,10 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   readOverview = this.#longQuery('readOverview')
   findNames = this.#longQuery('findNames')
   listDeliveries = this.#longQuery('listDeliveries')
+  exportTokens = this.#longQuery('exportTokens')
+  exportSubAccounts = this.#longQuery('exportSubAccounts')
+  exportKeys = this.#longQuery('exportKeys')
+  listBulk = this.#longQuery('listBulk')
   readUsage: Store['readUsage'] = async (accountId, asked) =>
     isShortRead(asked)
       ? this.#ask('readUsage', accountId, asked)
@@ -306,7 +326,7 @@ class SqliteStore implements Store, StoreFiles, Revocations {
     const isLong = isFiltered || (query.page - 1) * query.limit > MAX_SKIP_ON_LOOP
     if (!isLong) return this.#read(() => this.#memory.read(() => this.#memory.listTokens(accountId, query)))
     const time = this.#read(() => this.#memory.read(() => this.#memory.time))
-    const chosen = (await this.#askReader('chooseTokens', accountId, query)) as Chosen | undefined
+    const chosen = (await this.#askReader('chooseTokens', accountId, query)) as ChosenPage | undefined
     if (chosen === undefined) return undefined
     const filled = this.#read(() => this.#memory.read(() => this.#memory.fill(chosen, time)))
     // After a commit in between, rows and ids must be read again from one snapshot.

@@ -19,6 +19,8 @@ export const ACTIONS = [
   'token.erase',
   'token.delete',
   'token.expiring',
+  'bulk.create',
+  'bulk.undo',
   'webhook.create',
   'webhook.update',
   'webhook.rotate',

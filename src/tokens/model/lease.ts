@@ -5,7 +5,8 @@
 // change has committed before it looks for verifiers, and is answered when each of them has confirmed it, or when no lease from
 // before can be left: any call that commits after the change reads what was changed after that, so the answer that prolongs the
 // lease has the change in it.
-import type { RecordOf, VERIFIERS } from './tables.ts'
+import type { RecordOf } from './table.ts'
+import type { VERIFIERS } from './tables.ts'
 
 export type Verifier = RecordOf<typeof VERIFIERS>
 

@@ -23,13 +23,16 @@ export interface PageRequest {
   readonly limit: number
 }
 
-export interface TokenQuery extends PageRequest {
+/** Which tokens are listed. */
+export interface TokenFilter {
   readonly subAccountId?: string | undefined
   readonly status?: Status | undefined
   /** Normalized as names are; never empty. */
   readonly search?: string | undefined
   readonly narrowing?: Narrowing
 }
+
+export interface TokenQuery extends PageRequest, TokenFilter {}
 
 /** Filters beyond the document. A range includes its start and excludes its end. */
 export interface Narrowing {
@@ -53,12 +56,39 @@ export interface Narrowing {
   readonly idleSince?: Timestamp
   /** Only tokens of sub-accounts that were suspended before this time, and are. */
   readonly suspendedBefore?: Timestamp
+  /** Only these. */
+  readonly ids?: readonly string[]
+}
+
+/** The tokens of a filter that are among those a caller sees; undefined if it names others. */
+export function scopedQuery<Query extends TokenFilter>(
+  query: Query,
+  subAccounts: readonly string[] | null,
+): Query | undefined {
+  if (subAccounts === null) return query
+  if (query.subAccountId !== undefined) return subAccounts.includes(query.subAccountId) ? query : undefined
+  const [first, ...others] = subAccounts
+  if (others.length === 0) return { ...query, subAccountId: first }
+  return { ...query, narrowing: { ...query.narrowing, subAccounts } }
 }
 
 /** One page, and the exact number of all matches, from one snapshot of the store. */
 export interface Slice<Item> {
   readonly items: readonly Item[]
   readonly total: number
+}
+
+/** Of a list that is read to its end: the next part looks at this many rows before this id, newest first. */
+export interface PartRequest {
+  readonly before: string | undefined
+  readonly size: number
+}
+
+/** The rows that match, of those that were looked at: maybe none. */
+export interface ListPart<Row> {
+  readonly rows: readonly Row[]
+  /** Where the next part continues; undefined after the last one. */
+  readonly next: string | undefined
 }
 
 export interface Page<Item> extends Slice<Item> {
@@ -126,6 +156,13 @@ function readEffectiveStatus(query: RawQuery, now: Timestamp): Pick<TokenQuery, 
 }
 
 const RANGES = ['createdFrom', 'createdBefore', 'expiresFrom', 'expiresBefore'] as const
+
+/** The parameters that say which tokens a list has. */
+export const FILTERS = [
+  ...(['subAccountId', 'status', 'search', 'tag', 'credentialEnd', 'used', 'idleDays', 'suspendedDays'] as const),
+  ...RANGES,
+  'effectiveStatus',
+] as const
 
 function readNarrowing(query: RawQuery): Narrowing {
   const used = readOnce(query, 'used')

@@ -48,13 +48,14 @@ export const RIGHTS = {
   change: 'change tokens and sub-accounts',
   manageKeys: 'manage account keys',
   manageWebhooks: 'manage webhooks',
+  seeGrants: 'see the grants',
   reveal: 'see credentials',
   createSubAccounts: 'create sub-accounts',
 } as const
 export type Right = keyof typeof RIGHTS
 
 const RIGHTS_OF: Readonly<Record<Role, readonly Right[]>> = {
-  owner: ['introspect', 'read', 'change', 'manageKeys', 'manageWebhooks'],
+  owner: ['introspect', 'read', 'change', 'manageKeys', 'manageWebhooks', 'seeGrants'],
   manager: ['introspect', 'read', 'change'],
   viewer: ['introspect', 'read'],
   verifier: ['introspect'],
@@ -67,8 +68,8 @@ export function requireRight(permissions: Permissions, right: Right): void {
 function hasRight({ role, reveal, subAccounts }: Permissions, right: Right): boolean {
   if (right === 'reveal') return reveal
   if (right === 'createSubAccounts') return subAccounts === null
-  // A webhook gets what happens in the whole account.
-  if (right === 'manageWebhooks' && subAccounts !== null) return false
+  // A webhook gets what happens in the whole account, and a grant may be for all of it.
+  if ((right === 'manageWebhooks' || right === 'seeGrants') && subAccounts !== null) return false
   return RIGHTS_OF[role].includes(right)
 }
 

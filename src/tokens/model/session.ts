@@ -1,5 +1,6 @@
 // How long a person stays signed in to the console. Pure.
-import type { RecordOf, SESSIONS, Timestamp } from './tables.ts'
+import type { RecordOf } from './table.ts'
+import type { SESSIONS, Timestamp } from './tables.ts'
 
 export type StoredSession = RecordOf<typeof SESSIONS>
 
@@ -10,6 +11,13 @@ export const LONGEST_MS = 12 * 60 * MINUTE
 export const SPENT_MS = 60 * MINUTE
 /** A use is written only if the last one that was written is older. */
 const RENEWED_EVERY_MS = MINUTE
+
+const MAX_USER_AGENT_CHARACTERS = 200
+
+/** What a browser says of itself, as it is stored. */
+export function storedUserAgent(sent: string | undefined): string | null {
+  return sent?.slice(0, MAX_USER_AGENT_CHARACTERS).trim() || null
+}
 
 /** When it ends unless it is used again. */
 export function endOf({ createdAt, seenAt }: Pick<StoredSession, 'createdAt' | 'seenAt'>): Timestamp {

@@ -1,65 +1,27 @@
 // Every stored table, once: its fields and their types, which of them are stamped, and which ones the history shows when they
 // change. Record types, column lists, row mapping, copying, stamps and history differences of both engines come from here.
 
+import {
+  bytes,
+  type Field,
+  json,
+  number,
+  optionalBytes,
+  optionalJson,
+  optionalNumber,
+  optionalText,
+  type Table,
+  table,
+  text,
+} from './table.ts'
+
 export const STATUSES = ['active', 'inactive'] as const
 export type Status = (typeof STATUSES)[number]
 
 /** Times are milliseconds since 1970, UTC. */
 export type Timestamp = number
 
-export type Value = string | number | null | Uint8Array
-export type StoredRow = Readonly<Record<string, Value>>
-
-/** `holds` exists only for the compiler. */
-interface Field<Holds extends Value> {
-  readonly type: 'text' | 'number' | 'bytes'
-  /** Text that is JSON: records hold it as text, so that all fields can be compared; readers get the value. */
-  readonly isJson?: true
-  readonly holds?: Holds
-}
-
-export type FieldType = Field<Value>['type']
-export type Fields = Readonly<Record<string, Field<Value>>>
-
-export interface Table<Name extends string = string> {
-  readonly name: string
-  /** Rows are read, copied and compared in the order of these fields, by their bytes. */
-  readonly key: readonly Name[]
-  readonly fields: Fields
-  readonly stamp?: StampRule<Name>
-  /** Fields that a history row shows when they change. */
-  readonly history?: readonly Name[]
-  /**
-   * Fields added after the first release. While one is null it is left out of the stamp and of the history of a creation, so
-   * that rows written before the field existed keep their stamps.
-   */
-  readonly added?: readonly Name[]
-}
-
-/** A row whose stamp does not match these fields authenticates nobody. */
-interface StampRule<Name extends string> {
-  readonly kind: string
-  readonly fields: readonly Name[]
-}
-
-export type RecordOf<Stored extends Table> = {
-  readonly [Name in keyof Stored['fields']]: Stored['fields'][Name] extends Field<infer Holds> ? Holds : never
-}
-
-/** Checks that every name is one of the fields. */
-const table = <const Columns extends Fields, const Definition extends Table<keyof Columns & string>>(
-  definition: Definition & { readonly fields: Columns },
-) => definition
-
-const text: Field<string> = { type: 'text' }
-const optionalText: Field<string | null> = { type: 'text' }
-const number: Field<number> = { type: 'number' }
-const optionalNumber: Field<number | null> = { type: 'number' }
 const optionalTime: Field<Timestamp | null> = optionalNumber
-const bytes: Field<Uint8Array> = { type: 'bytes' }
-const optionalBytes: Field<Uint8Array | null> = { type: 'bytes' }
-const json: Field<string> = { type: 'text', isJson: true }
-const optionalJson: Field<string | null> = { type: 'text', isJson: true }
 
 export const ACCOUNTS = table({
   name: 'accounts',
@@ -114,11 +76,15 @@ export const SESSIONS = table({
     createdAt: number,
     /** Of a request, to the minute. */
     seenAt: number,
+    /** Where the person signed in from, for people: these two decide nothing. */
+    address: optionalText,
+    userAgent: optionalText,
   },
   stamp: {
     kind: 'session',
     fields: ['id', 'digest', 'accountId', 'subject', 'email', 'claims', 'createdAt', 'seenAt'],
   },
+  added: ['address', 'userAgent'],
 })
 
 /** Processes that verify by themselves, each with its lease; see lease.ts. */
@@ -324,6 +290,79 @@ export const WEBHOOK_DELIVERIES = table({
   },
 })
 
+/**
+ * Changes of all tokens that a filter matches; see bulk.ts. Tokens are changed as these rows say: the stamp keeps anybody who can write
+ * to the database from having a token enabled by one.
+ */
+export const BULK_OPERATIONS = table({
+  name: 'bulkOperations',
+  key: ['id'],
+  fields: {
+    id: text,
+    accountId: text,
+    action: text as Field<'disable' | 'enable' | 'delete' | 'expire'>,
+    /** As it was sent. Its times count from `createdAt`. */
+    filter: json,
+    /** The only sub-accounts that the caller saw, sorted; null for all of the account. */
+    scope: optionalJson,
+    reason: optionalText,
+    createdAt: number,
+    by: text,
+    byName: optionalText,
+    /** By whom, and by which authority, what is done now was ordered: the operation, or its undoing. */
+    ordered: json,
+    status: text as Field<'running' | 'done' | 'undone' | 'failed'>,
+    direction: text as Field<'do' | 'undo'>,
+    total: number,
+    parts: number,
+    /** How many parts are done and not undone: it goes up, or down again. */
+    position: number,
+    done: number,
+    skipped: number,
+    restored: number,
+    /** Changed tokens that are not restored: they were changed since. */
+    kept: number,
+    endedAt: optionalTime,
+    /** Why it has failed. */
+    error: optionalText as Field<'revoked' | 'altered' | null>,
+  },
+  stamp: {
+    kind: 'bulk',
+    fields: [
+      ...(['id', 'accountId', 'action', 'filter', 'scope', 'reason', 'createdAt', 'by', 'byName', 'ordered'] as const),
+      ...([
+        'status',
+        'direction',
+        'total',
+        'parts',
+        'position',
+        'done',
+        'skipped',
+        'restored',
+        'kept',
+        'endedAt',
+      ] as const),
+    ],
+  },
+})
+
+/** Some of the tokens that an operation is about, which are changed in one transaction. */
+export const BULK_PARTS = table({
+  name: 'bulkParts',
+  key: ['operationId', 'number'],
+  fields: {
+    operationId: text,
+    number: number,
+    accountId: text,
+    createdAt: number,
+    /** An array of arrays: the id of each, and its version when the operation was accepted. */
+    tokens: json,
+    /** What was changed: the id of each, its version then, and what it had before. Null until it was this part's turn. */
+    changes: optionalJson,
+  },
+  stamp: { kind: 'bulk-part', fields: ['operationId', 'number', 'accountId', 'createdAt', 'tokens', 'changes'] },
+})
+
 /** The columns of a row that has several counts, such as h0 to h23; null for none. */
 const counts = (letter: string, first: number, last: number): Readonly<Record<string, Field<number | null>>> =>
   Object.fromEntries(Array.from({ length: last - first + 1 }, (_, n) => [`${letter}${first + n}`, optionalNumber]))
@@ -380,11 +419,8 @@ export const STORED: readonly Table[] = [
   IDEMPOTENCY_KEYS,
   WEBHOOKS,
   WEBHOOK_DELIVERIES,
+  BULK_OPERATIONS,
+  BULK_PARTS,
   HISTORY,
   HISTORY_HEADS,
 ]
-
-/** The fields of a table as they are stored, the stamp included. */
-export function storedFields({ fields, stamp }: Table): Fields {
-  return stamp === undefined ? fields : { ...fields, stamp: bytes }
-}

@@ -1,16 +1,8 @@
 // The nouns of the service, and what a name may be. Knows nothing of databases, nor of wire formats.
 import { randomBytes } from 'node:crypto'
 import type { EffectiveState } from '../verify/verdict.ts'
-import type {
-  ACCOUNT_KEYS,
-  ACCOUNTS,
-  RETIRED_CREDENTIALS,
-  RecordOf,
-  Status,
-  SUB_ACCOUNTS,
-  Timestamp,
-  TOKENS,
-} from './tables.ts'
+import type { RecordOf } from './table.ts'
+import type { ACCOUNT_KEYS, ACCOUNTS, RETIRED_CREDENTIALS, Status, SUB_ACCOUNTS, Timestamp, TOKENS } from './tables.ts'
 
 export { STATUSES, type Status, type Timestamp } from './tables.ts'
 
@@ -96,7 +88,7 @@ export interface TokenDetails extends TokenActivity, EffectiveState, Shown {
   readonly usage: RecentUses
 }
 
-type IdPrefix = 'acc' | 'sub' | 'tok' | 'key' | 'ses' | 'vfr' | 'whk'
+type IdPrefix = 'acc' | 'sub' | 'tok' | 'key' | 'ses' | 'vfr' | 'whk' | 'blk'
 
 /**
  * An id begins with its time of creation, so that sorting ids sorts by (createdAt, id): lists rely on it.

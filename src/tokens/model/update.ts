@@ -209,6 +209,14 @@ export function applySubAccountUpdate<Row extends SubAccount>(
   return changed === undefined ? record : { ...record, ...changed }
 }
 
+/** As JSON, after a merge patch. */
+export const policyAfter = ({ policy }: SubAccount, patch: JsonObject | null): string | null =>
+  patchPolicy(policy, patch, 'sub-account')
+
+export function readPolicyChange(body: unknown): JsonObject | null {
+  return readNew<{ readonly policy: JsonObject | null }>(body, { policy: objectField }, ['policy']).policy
+}
+
 export interface NewSubAccount extends Pick<SubAccount, 'name' | 'email' | 'companyName'> {
   readonly policy?: JsonObject | null
   readonly metadata?: JsonObject | null

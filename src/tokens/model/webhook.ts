@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { type Action, readActions } from './actions.ts'
 import { type FieldReader, oneOf, readNew, readPatch, readStoredJson, statusField } from './fields.ts'
-import type { RecordOf, Status, WEBHOOK_DELIVERIES, WEBHOOKS } from './tables.ts'
+import type { RecordOf } from './table.ts'
+import type { Status, WEBHOOK_DELIVERIES, WEBHOOKS } from './tables.ts'
 
 /** A webhook as it is stored: its secrets sealed. */
 export type StoredWebhook = RecordOf<typeof WEBHOOKS>

@@ -4,7 +4,8 @@ import { ACTIONS, type Action } from '../model/actions.ts'
 import { type Json, readStoredJson, shownJson } from '../model/fields.ts'
 import { type PageRequest, type RawQuery, readOnce, readPageRequest, readTimeParameter } from '../model/page.ts'
 import type { Authority } from '../model/permissions.ts'
-import type { HISTORY, HISTORY_HEADS, IDEMPOTENCY_KEYS, RecordOf, Table } from '../model/tables.ts'
+import type { RecordOf, Table } from '../model/table.ts'
+import type { HISTORY, HISTORY_HEADS, IDEMPOTENCY_KEYS } from '../model/tables.ts'
 import type { Timestamp } from '../model/token.ts'
 import type { Stamped } from '../trust/stamp.ts'
 import type { Stamps } from '../trust/vault.ts'
@@ -29,6 +30,8 @@ export interface Origin {
   readonly once?: Idempotency | undefined
   /** Why the change is made, shown among the facts after it. */
   readonly reason?: string | undefined
+  /** The bulk operation that makes the change, shown among the facts after it. */
+  readonly operation?: string | undefined
 }
 
 /** Only the fields that changed, and never a credential. */
@@ -96,13 +99,13 @@ export function nextRow(
   stamps: Stamps,
 ): StoredHistoryRow {
   const { from, to, ...about } = event
-  const { at, by, byName = null, requestId, address, reason } = origin
-  const facts = { fromFacts: JSON.stringify(from), toFacts: JSON.stringify({ ...to, reason }) }
+  const { at, by, byName = null, requestId, address, reason, operation } = origin
+  const facts = { fromFacts: JSON.stringify(from), toFacts: JSON.stringify({ ...to, reason, operation }) }
   const row = { ...about, seq: seq + 1, at, by, byName, requestId, address, ...facts }
   return { ...row, stamp: chainStamp(row, last, stamps) }
 }
 
-export interface HistoryRow extends HistoryEvent, Omit<Origin, 'authority' | 'once' | 'reason'> {
+export interface HistoryRow extends HistoryEvent, Omit<Origin, 'authority' | 'once' | 'reason' | 'operation'> {
   readonly byName: string | null
   /** Counts the account's rows from 1, without gaps. */
   readonly seq: number
@@ -119,6 +122,8 @@ export const EFFECTS = ['revocation'] as const
 /** Which rows of an account's history are wanted. The range includes its start and excludes its end. */
 export interface HistoryFilter {
   readonly tokenId?: string | undefined
+  /** With a token: also what was done to the policy or the suspension of its sub-account while the token was there. */
+  readonly withSubAccount?: boolean
   readonly by?: string | undefined
   readonly action?: Action | undefined
   readonly effect?: (typeof EFFECTS)[number] | undefined
@@ -128,7 +133,10 @@ export interface HistoryFilter {
   readonly before?: Timestamp | undefined
 }
 
-/** With `afterSeq`, the oldest row is first. The page is 1 then, and with `beforeSeq`. */
+/**
+ * With `afterSeq`, the oldest row is first. The page is 1 then, and with `beforeSeq`. With both, the newest row is first, and without
+ * a filter there are at least `limit` rows between them, or `afterSeq` is 0.
+ */
 export type HistoryQuery = PageRequest &
   HistoryFilter & {
     readonly subAccounts?: readonly string[]

@@ -1,9 +1,19 @@
 // The stamp of a row ties the fields that decide who gets in together: a row edited in the database no longer matches its
 // stamp and authenticates nobody. `tables.ts` says which fields these are.
-import type { RecordOf, Table, Value } from '../model/tables.ts'
+import type { RecordOf, Table, Value } from '../model/table.ts'
 import type { Stamps } from './vault.ts'
 
-export const TAMPERED_KINDS = ['token', 'sub-account', 'retired', 'key', 'session', 'webhook', 'credential'] as const
+export const TAMPERED_KINDS = [
+  'token',
+  'sub-account',
+  'retired',
+  'key',
+  'session',
+  'webhook',
+  'bulk',
+  'bulk-part',
+  'credential',
+] as const
 
 /** A row, or the credential sealed in a token, that was changed in the database and not by this service. */
 export interface Tampered {

@@ -2,7 +2,8 @@
 // with stamps and sealed credentials unchanged.
 import { createHash, type Hash } from 'node:crypto'
 import { OperatorError } from '../errors.ts'
-import { STORED, type StoredRow, storedFields, type Table, VAULT } from '../model/tables.ts'
+import { type StoredRow, storedFields, type Table } from '../model/table.ts'
+import { STORED, VAULT } from '../model/tables.ts'
 import { keyIdOf } from '../trust/vault.ts'
 
 /** A store that nobody else can change while it is open here. */

@@ -1,13 +1,13 @@
 // Reads every stamped row and lists those that were changed outside Latchkey, and the stored totals that are wrong.
 import { readStoredJson } from '../model/fields.ts'
+import type { StoredRow, Table, Value } from '../model/table.ts'
 import {
+  BULK_OPERATIONS,
+  BULK_PARTS,
   RETIRED_CREDENTIALS,
   STORED,
-  type StoredRow,
   SUB_ACCOUNTS,
-  type Table,
   TOKENS,
-  type Value,
   WEBHOOKS,
 } from '../model/tables.ts'
 import type { Status, TokenRecord } from '../model/token.ts'
@@ -63,7 +63,7 @@ const CHAIN_PART = 1_000
 
 /** Row and stamp are read together, so that a row which is changed meanwhile matches too. */
 function examineRow(table: Table, row: StoredRow, parts: ExaminedParts): RowProblem | undefined {
-  const id = String(table === RETIRED_CREDENTIALS ? row.tokenId : row.id)
+  const id = String(table === RETIRED_CREDENTIALS ? row.tokenId : table === BULK_PARTS ? row.operationId : row.id)
   const kind = table.stamp?.kind as Tampered['kind']
   if (!isGenuine(table, row as Stamped<StoredRow>, parts.stamps)) {
     return { kind, id, problem: `does not match its stamp: changed outside Latchkey; ${consequenceOf(table)}` }
@@ -77,6 +77,7 @@ function examineRow(table: Table, row: StoredRow, parts: ExaminedParts): RowProb
 
 function consequenceOf(table: Table): string {
   if (table === WEBHOOKS) return 'nothing is sent to it: delete it, and create it again'
+  if (table === BULK_OPERATIONS || table === BULK_PARTS) return 'no token is changed by it: order the operation again'
   const advice = table === SUB_ACCOUNTS ? ' until you PATCH its status and policy, both in one request' : ''
   return `it authenticates nobody${advice}`
 }

@@ -1,7 +1,8 @@
 // Rotates the master key while servers use the store. An interrupted run is continued by the next one; the old key is retired
 // last, when nothing is sealed with it.
 import { nameSome, OperatorError } from '../errors.ts'
-import { type StoredRow, type Table, TOKENS, WEBHOOKS } from '../model/tables.ts'
+import type { StoredRow, Table } from '../model/table.ts'
+import { TOKENS, WEBHOOKS } from '../model/tables.ts'
 import type { TokenRecord } from '../model/token.ts'
 import type { StoredWebhook } from '../model/webhook.ts'
 import type { MasterKeyStore, Resealed, RowStore } from '../operator-ports.ts'

@@ -173,6 +173,33 @@ export const describeHistory: Part = (estate) => {
     }
   })
 
+  test('with its sub-account, the history of a token has what was done to the policy and the suspension while it was there', async () => {
+    const { store } = estate()
+    const account = await estate().account()
+    const [subAccount, other] = [await estate().subAccount(account), await estate().subAccount(account)]
+    const change = (id: string, update: object) => store.updateSubAccount(account.id, id, update, origin(20))
+    await change(subAccount.id, { policy: { scopes: ['before'] } })
+    const token = estate().tokenRecord(subAccount, 'under it')
+    await store.insertTokens([token], origin(21))
+    await change(subAccount.id, { policy: { scopes: ['during'] } })
+    await change(subAccount.id, { name: 'Of no concern', metadata: { policy: 1 } })
+    await change(other.id, { policy: { scopes: ['elsewhere'] } })
+    await change(subAccount.id, { status: 'suspended' })
+    await deleteToken(store, account.id, token.id, origin(22))
+    await change(subAccount.id, { policy: { scopes: ['after'] } })
+    const of = async (query: Partial<HistoryQuery>) => {
+      const { items, total } = await store.listHistory(account.id, { ...FIRST_PAGE, tokenId: token.id, ...query })
+      assert.equal(items.length, total)
+      return items.map(({ action, to }) => (to.policy ? `${action} ${JSON.stringify(to.policy)}` : action))
+    }
+    const all = ['token.delete', 'sub-account.update', 'sub-account.update {"scopes":["during"]}', 'token.create']
+    assert.deepEqual(await of({ withSubAccount: true }), all)
+    assert.deepEqual(await of({ withSubAccount: true, subAccounts: [subAccount.id] }), all)
+    assert.deepEqual(await of({ withSubAccount: true, subAccounts: [other.id] }), [])
+    assert.deepEqual(await of({ withSubAccount: true, effect: 'revocation' }), ['token.delete', 'sub-account.update'])
+    assert.deepEqual(await of({}), ['token.delete', 'token.create'])
+  })
+
   test('pages of the history turn without overlap, and past the end give the true total', async () => {
     const { account, token } = await liveThroughEverything(estate())
     const turn = async (page: number, tokenId?: string) => {

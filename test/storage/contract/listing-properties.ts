@@ -46,6 +46,8 @@ const tokens: fc.Arbitrary<Sketch[]> = fc.uniqueArray(
 const narrowing = fc.record(
   {
     neverUsed: fc.constant(true as const),
+    /** Their places in the estate. */
+    ids: fc.array(fc.nat(49).map(String)),
     idleSince: fc.nat(30),
     suspendedBefore: fc.integer({ min: 1, max: 8 }),
     createdFrom: fc.nat(30),
@@ -97,10 +99,11 @@ async function build(estate: Estate, list: readonly Sketch[]) {
   return { account, subAccounts, start, made: made.map(({ record, ...rest }) => ({ ...record, ...rest })) }
 }
 
-function sinceStart(asked: Narrowing, start: number): Narrowing {
-  const { idleSince, createdFrom, createdBefore, ...rest } = asked
+function inEstate(asked: Narrowing, start: number, all: readonly { readonly id: string }[]): Narrowing {
+  const { ids, idleSince, createdFrom, createdBefore, ...rest } = asked
   return {
     ...rest,
+    ...(ids === undefined ? {} : { ids: ids.map((place) => all[Number(place)]?.id ?? 'tok_none') }),
     ...(idleSince === undefined ? {} : { idleSince: start + idleSince }),
     ...(createdFrom === undefined ? {} : { createdFrom: start + createdFrom }),
     ...(createdBefore === undefined ? {} : { createdBefore: start + createdBefore }),
@@ -117,7 +120,7 @@ export const describeListingProperties: Part = (estate) => {
             const query: OracleQuery = {
               ...rest,
               subAccountId: owner === undefined ? undefined : subAccounts[owner]?.id,
-              ...(asked === undefined ? {} : { narrowing: sinceStart(asked, start) }),
+              ...(asked === undefined ? {} : { narrowing: inEstate(asked, start, made) }),
             }
             const slice = await estate().store.listTokens(account.id, query)
             const answer = { ids: slice?.items.map(({ token }) => token.id), total: slice?.total }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TokenQuery } from '../../../src/tokens/model/page.ts'
+import type { SubAccount } from '../../../src/tokens/model/token.ts'
 import { type Estate, FIRST_PAGE, plain, updateToken } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 
@@ -47,6 +48,41 @@ export const describeListing: Part = (estate) => {
     for (const page of [1, 20, 22, 23, 30, 44, 45]) {
       const expected = list.toReversed().slice((page - 1) * 100, page * 100)
       assert.deepEqual(await names(estate(), account.id, { page }), { names: expected, total: 4_500 })
+    }
+  })
+
+  test('a search that matches much has the total, the order and the pages of one that matches little', async () => {
+    const account = await estate().account()
+    const owners = await Promise.all([1, 2, 3].map(() => estate().subAccount(account)))
+    // The last one has few of them.
+    const ownerOf = (i: number) => owners[i % 50 === 1 ? 2 : i % 3 === 0 ? 1 : 0] as SubAccount
+    const records = Array.from({ length: 900 }, (_, i) =>
+      estate().tokenRecord(ownerOf(i), `${i % 2 === 0 ? 'Straße' : 'Path'} ${i}`, {
+        status: i % 10 === 0 ? 'inactive' : 'active',
+      }),
+    )
+    const newestFirst = (await estate().tokens(records)).toReversed()
+    for (const search of ['s', 'SS', 'str', 'strasse 1', 'a', 'ath 7', '\0a']) {
+      for (const status of [undefined, 'active', 'inactive'] as const) {
+        for (const owner of [undefined, ...owners]) {
+          const folded = search.toLowerCase()
+          const expected = newestFirst
+            .filter(({ name }) => name.replace('ß', 'ss').toLowerCase().includes(folded))
+            .filter((token) => status === undefined || token.status === status)
+            .filter((token) => owner === undefined || token.subAccountId === owner.id)
+            .map(({ name }) => name)
+          for (const [page, limit] of [
+            [1, 10],
+            [2, 100],
+            [9, 50],
+            [99, 100],
+          ] as const) {
+            const query = { search, status, subAccountId: owner?.id, page, limit }
+            const slice = { names: expected.slice((page - 1) * limit, page * limit), total: expected.length }
+            assert.deepEqual(await names(estate(), account.id, query), slice, JSON.stringify(query))
+          }
+        }
+      }
     }
   })
 

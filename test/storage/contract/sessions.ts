@@ -27,6 +27,7 @@ export const describeSessions: Part = (estate) => {
     const account = await estate().account()
     await assertStored(await started(account, { email: null, claims: '{"name":"Zoë ☂"}' }))
     await assertStored(await started(undefined))
+    await assertStored(await started(account, { address: '2001:db8::1', userAgent: 'Mozilla/5.0 (Macintosh) ö' }))
     for (const cookie of ['', 'nothing', '💥']) assert.equal(await estate().store.findSession(cookie), undefined)
   })
 

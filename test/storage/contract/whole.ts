@@ -148,6 +148,9 @@ export function describeWhole(open: OpenEmptyStore): void {
       }
       const session = estate.sessionRecord(account)
       const webhook = estate.webhookRecord(account)
+      const operation = { ...estate.bulkRecord(account), total: 0, parts: 0, stamp: sealed }
+      const about = { operationId: 'blk_x', accountId: account.id, createdAt: 1 }
+      const part = { ...about, number: 0, tokens: '[]', changes: null, stamp: sealed }
       const overview = { expiredBefore: 1, expiringBefore: 2, idleSince: 0, weeks: [1, 2], largest: 1 }
       // A method that is added to the store has to be added here.
       const attempts: Record<Exclude<keyof Store, NotAsked>, () => unknown> = {
@@ -163,6 +166,9 @@ export function describeWhole(open: OpenEmptyStore): void {
         updateAccount: () => closed.updateAccount(account.id, { name: 'late' }, origin),
         insertKey: () => closed.insertKey({ ...key, digest: estate.digest() }, origin),
         findKey: () => closed.findKey(credentialOf(estate.digest())),
+        exportTokens: () => closed.exportTokens(account.id, {}, { before: undefined, size: 1 }),
+        exportSubAccounts: () => closed.exportSubAccounts(account.id, {}, { before: undefined, size: 1 }),
+        exportKeys: () => closed.exportKeys(account.id, {}, { before: undefined, size: 1 }),
         listKeys: () => closed.listKeys(account.id, FIRST_PAGE),
         revokeKey: () => closed.revokeKey('key_x', origin),
         spendSignIn: () => closed.spendSignIn([estate.digest()], 0),
@@ -227,6 +233,14 @@ export function describeWhole(open: OpenEmptyStore): void {
         releaseClaims: () => closed.releaseClaims('nobody'),
         findUnannounced: () => closed.findUnannounced(1, 2, 1, 1),
         announceExpiry: () => closed.announceExpiry(account.id, [{ ...token, endsAt: 1 }], { days: 1, ms: 1 }, 1),
+        insertBulk: () => closed.insertBulk(estate.bulkRecord(account), FIRST_PAGE, undefined, origin),
+        undoBulk: () => closed.undoBulk(account.id, 'blk_x', null, origin),
+        findBulk: () => closed.findBulk(account.id, 'blk_x'),
+        listBulk: () => closed.listBulk(account.id, { ...FIRST_PAGE, scope: null }),
+        listRunningBulk: () => closed.listRunningBulk(1),
+        findBulkPart: () => closed.findBulkPart('blk_x', 0),
+        advanceBulk: () => closed.advanceBulk(operation, part, 1),
+        endBulk: () => closed.endBulk(operation, null, 1),
         resealWebhooks: () => closed.resealWebhooks([{ id: 'whk_x', before: sealed, after: sealed }]),
         readVault: () => closed.readVault(),
         listRetiredMasterKeys: () => closed.listRetiredMasterKeys(),

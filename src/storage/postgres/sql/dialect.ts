@@ -13,6 +13,8 @@ export const POSTGRES: Dialect = {
   oneOf: (column, statement) => `${column} = ANY(ARRAY(${statement}))`,
   withoutIndex: (column) => column,
   contains: (column, text) => `strpos(${column}, ${text}) > 0`,
+  foldedName: (alias) => `(SELECT f.folded_name FROM token_search f
+    WHERE f.account_id = ${alias}.account_id AND f.token_id = ${alias}.id)`,
   endsWith: (column, four) => `right(${column}, 4) = ${four}`,
   // The offset keeps PostgreSQL from reading the whole table instead, for a join by hashes.
   joinEach: (table, conditions) => {

@@ -1,6 +1,7 @@
 // Appends to the accounts' chains of history. The head of a chain is also the lock of its account.
 import { Failure } from '../../../tokens/errors.ts'
-import { HISTORY, type HISTORY_HEADS, IDEMPOTENCY_KEYS, type RecordOf } from '../../../tokens/model/tables.ts'
+import type { RecordOf } from '../../../tokens/model/table.ts'
+import { HISTORY, type HISTORY_HEADS, IDEMPOTENCY_KEYS } from '../../../tokens/model/tables.ts'
 import {
   type ChainEnd,
   type Continuation,

@@ -1,13 +1,6 @@
 // INSERT statements made from the tables' fields: one array per column, so that any number of rows is one statement.
-import {
-  type Fields,
-  type FieldType,
-  SUB_ACCOUNTS,
-  storedFields,
-  type Table,
-  TOKENS,
-  type Value,
-} from '../../../tokens/model/tables.ts'
+import { type Fields, type FieldType, storedFields, type Table, type Value } from '../../../tokens/model/table.ts'
+import { SUB_ACCOUNTS, TOKENS } from '../../../tokens/model/tables.ts'
 import { foldCase, type TokenRecord } from '../../../tokens/model/token.ts'
 import { columnOf, derivedFields, tableOf } from '../../columns.ts'
 import type { Connection } from '../postgres-connection.ts'

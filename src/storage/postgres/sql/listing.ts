@@ -1,6 +1,8 @@
 // Pages of tokens: one statement, so that a page and its total are of one snapshot and one round trip.
+import type { Chosen } from '../../../tokens/model/bulk.ts'
 import { type Sought, seek } from '../../../tokens/model/name-grams.ts'
 import { MAX_LIMIT, type Slice, type TokenQuery } from '../../../tokens/model/page.ts'
+import { foldCase } from '../../../tokens/model/token.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
 import { LISTED } from '../../columns.ts'
 import { Values } from '../../statements.ts'
@@ -86,18 +88,18 @@ function pageByIndex(
     ) AS few LIMIT ${MAX_LIMIT})`
 }
 
-/**
- * For what no index holds in its order: finds all matches by the most selective index, then sorts them. The outer limit tells the
- * planner that `chosen` has few rows: it does not know the value of the inner one, and would read whole tables to join them.
- */
-function filterAndSort(values: Values, accountId: string, query: TokenQuery): string {
-  const { search, narrowing, page, limit } = query
+/** All that a query matches. */
+function matchesOf(values: Values, accountId: string, query: TokenQuery) {
+  const { search, narrowing } = query
   const sought = search === undefined ? undefined : seek(search)
   // The search table has these columns itself; only the other filters need the tokens table.
   const from = search === undefined ? 't' : 'f'
   const conditions = tokenFilters(POSTGRES, values, accountId, query, from)
-  if (sought !== undefined) conditions.push(searched(values, accountId, sought))
-  else if (search !== undefined) conditions.push('false')
+  if (sought !== undefined) {
+    // Of a few that are given: the index would be read for all that have the name.
+    const isIndexed = narrowing?.ids === undefined
+    conditions.push(isIndexed ? searched(values, accountId, sought) : compared(values, query))
+  } else if (search !== undefined) conditions.push('false')
   const sources = {
     t: 'tokens t',
     f:
@@ -105,10 +107,44 @@ function filterAndSort(values: Values, accountId: string, query: TokenQuery): st
         ? 'token_search f'
         : 'token_search f JOIN tokens t ON t.account_id = f.account_id AND t.id = f.token_id',
   }
+  const id = search === undefined ? 't.id' : 'f.token_id'
+  return { id, matches: `FROM ${sources[from]} WHERE ${conditions.join(' AND ')}` }
+}
+
+/** Without pages. Undefined when the query names a sub-account that is not the account's. */
+export async function matchTokens(
+  db: Connection,
+  accountId: string,
+  query: TokenQuery,
+): Promise<readonly Chosen[] | undefined> {
+  const values = new Values(POSTGRES.sign)
+  // With a narrowing, the tokens themselves are joined, which have the version.
+  const { matches } = matchesOf(values, accountId, { ...query, narrowing: query.narrowing ?? {} })
+  const [found, owned] = await Promise.all([
+    db.tuples(`SELECT t.id, t.version ${matches}`, ...values.list),
+    query.subAccountId === undefined
+      ? [true]
+      : db.tuples('SELECT 1 FROM sub_accounts WHERE id = $1 AND account_id = $2', query.subAccountId, accountId),
+  ])
+  if (owned.length === 0) return undefined
+  // Sorted here: the sort of a plan for any values would be made of the whole account.
+  return (found as unknown as Chosen[]).sort(([one], [other]) => (one < other ? -1 : 1))
+}
+
+function compared(values: Values, { search = '' }: TokenQuery): string {
+  return POSTGRES.contains('f.folded_name', values.add(foldCase(search)))
+}
+
+/**
+ * For what no index holds in its order: finds all matches by the most selective index, then sorts them. The outer limit tells the
+ * planner that `chosen` has few rows: it does not know the value of the inner one, and would read whole tables to join them.
+ */
+function filterAndSort(values: Values, accountId: string, query: TokenQuery): string {
+  const { page, limit } = query
+  const { id, matches } = matchesOf(values, accountId, query)
   return `
     matches AS MATERIALIZED (
-      SELECT ${search === undefined ? 't.id' : 'f.token_id AS id'} FROM ${sources[from]}
-      WHERE ${conditions.join(' AND ')}
+      SELECT ${id} AS id ${matches}
     ),
     counted AS (SELECT count(*) AS total FROM matches),
     chosen AS MATERIALIZED (SELECT id FROM (

@@ -7,7 +7,9 @@ import type { NameAsked } from '../../../tokens/operator-ports.ts'
 import type { StoredLimit, TokenRow } from '../../../tokens/ports.ts'
 import type { Stamped } from '../../../tokens/trust/stamp.ts'
 import type { FoundRows } from '../../../tokens/trust/verdict.ts'
+import * as bulk from '../../bulk-queries.ts'
 import { CANDIDATE, CHANGED, LIMIT, LISTED, TOKEN } from '../../columns.ts'
+import * as exports from '../../export-queries.ts'
 import * as history from '../../history-queries.ts'
 import * as pages from '../../pages.ts'
 import type { Query } from '../../queries.ts'
@@ -62,6 +64,9 @@ const findWebhookById = asked(webhooks.findWebhookById)
 const listWaiting = asked(webhooks.listWaiting)
 const countDisabled = asked(webhooks.countDisabled)
 const listLagging = asked(webhooks.listLagging)
+export const findBulk = asked(bulk.findBulk)
+export const findBulkPart = asked(bulk.findBulkPart)
+export const listRunningBulk = asked(bulk.listRunningBulk)
 export const readChainPart = asked(queries.readChainPart)
 export const readChainHeads = asked(queries.readChainHeads)
 export const readVault = asked(queries.readVault)
@@ -81,6 +86,7 @@ export const listSubAccounts = built(pages.listSubAccounts)
 export const listHistory = built(history.listHistory)
 export const countExpiring = built(tokens.countExpiring)
 export const findUnannounced = built(tokens.findUnannounced)
+export const listBulk = built(bulk.listBulk)
 export const listDeliveries = built(webhooks.listDeliveries)
 export const readBehind = built(webhooks.readBehind)
 export const findDue = built(webhooks.findDue)
@@ -90,6 +96,9 @@ export const readOverview = built(tokens.readOverview)
 export const readUsage = built(usage.readUsage)
 export const readBusiest = built(usage.readBusiest)
 export const readRows = built(pages.readRows)
+export const exportTokens = built(exports.exportTokens)
+export const exportSubAccounts = built(exports.exportSubAccounts)
+export const exportKeys = built(exports.exportKeys)
 
 export async function findKey(db: Connection, digest: Uint8Array): Promise<Stamped<StoredKey> | undefined> {
   const answer = await db.read(`${queries.KEY_BY} WHERE k.digest = $1`, [digest])

@@ -9,6 +9,7 @@ import type { Connection } from '../postgres-connection.ts'
 import { binaryArray } from './binary-arrays.ts'
 import { indexedGrams } from './grams.ts'
 import { insertRows } from './insertion.ts'
+import { matchTokens } from './listing.ts'
 import { ask, findChanged } from './reads.ts'
 
 export function finders(db: Connection): Find {
@@ -16,6 +17,7 @@ export function finders(db: Connection): Find {
     row: (query, ...args) => ask(db, query, args),
     locked: (query, ...args) => ask(db, query, args, ' FOR UPDATE'),
     token: (accountId, id) => findChanged(db, accountId, id),
+    matching: (accountId, query) => matchTokens(db, accountId, query),
     async owners(subAccountIds) {
       const found = await db.all<Owner & { id: string }>(
         `SELECT id, account_id AS "accountId", name, (SELECT credentials FROM accounts WHERE id = s.account_id) AS credentials

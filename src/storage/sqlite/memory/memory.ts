@@ -2,7 +2,8 @@
 // below are called within `read`, or in the callback in which `shareSnapshot` resolves.
 import { hash } from 'node:crypto'
 import type { Slice, TokenQuery } from '../../../tokens/model/page.ts'
-import { SUB_ACCOUNTS, type Table, TOKENS } from '../../../tokens/model/tables.ts'
+import type { Table } from '../../../tokens/model/table.ts'
+import { SUB_ACCOUNTS, TOKENS } from '../../../tokens/model/tables.ts'
 import type { ListedToken, StoredKey, SubAccount } from '../../../tokens/model/token.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
 import { bytesOf } from '../../../tokens/recent.ts'
@@ -10,7 +11,7 @@ import type { Stamped } from '../../../tokens/trust/stamp.ts'
 import type { Stamps } from '../../../tokens/trust/vault.ts'
 import { type Candidate, toCandidate } from '../../../tokens/trust/verdict.ts'
 import type { ReadyPolicy } from '../../../tokens/verify/policy.ts'
-import { type Chosen, countScope, pageByIndex } from '../sql/listing.ts'
+import { type ChosenPage, countScope, pageByIndex } from '../sql/listing.ts'
 import * as reads from '../sql/reads.ts'
 import { type Connection, translateError } from '../sqlite-connection.ts'
 import { Changes } from './changes.ts'
@@ -137,7 +138,7 @@ export class Memory {
   }
 
   /** The rows of a page that another thread has chosen; undefined if anything was committed since `time`. */
-  fill(chosen: Chosen, time: number): Slice<TokenRow> | undefined {
+  fill(chosen: ChosenPage, time: number): Slice<TokenRow> | undefined {
     if (this.time !== time) return undefined
     return { items: this.#rowsOf(chosen.ids), total: chosen.total }
   }

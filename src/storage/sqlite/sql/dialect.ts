@@ -16,6 +16,7 @@ export const SQLITE: Dialect = {
   oneOf: (column, statement) => `${column} IN (${statement})`,
   withoutIndex: (column) => `+${column}`,
   contains: (column, text) => `instr(${column}, ${text}) > 0`,
+  foldedName: (alias) => `${alias}.folded_name`,
   endsWith: (column, four) => `substr(${column}, -4) = ${four}`,
   joinEach: (table, conditions) => `CROSS JOIN ${table} WHERE ${conditions}`,
   inTime,

@@ -1,7 +1,8 @@
 // INSERT statements made from the tables' fields, with what this engine keeps for search and for lists by tag. Counts are not
 // updated here.
 import type { SQLInputValue } from 'node:sqlite'
-import { SUB_ACCOUNTS, type Table, TOKENS } from '../../../tokens/model/tables.ts'
+import type { Table } from '../../../tokens/model/table.ts'
+import { SUB_ACCOUNTS, TOKENS } from '../../../tokens/model/tables.ts'
 import { foldCase, type TokenRecord } from '../../../tokens/model/token.ts'
 import { columnOf, derivedFields, namesOf, tableOf } from '../../columns.ts'
 import type { Connection } from '../sqlite-connection.ts'

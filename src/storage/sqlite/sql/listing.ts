@@ -1,7 +1,8 @@
 // Pages of tokens: which tokens, in which order, and the total.
+import type { Chosen } from '../../../tokens/model/bulk.ts'
 import { type Sought, seek } from '../../../tokens/model/name-grams.ts'
 import type { Slice, TokenQuery } from '../../../tokens/model/page.ts'
-import type { Status } from '../../../tokens/model/token.ts'
+import { foldCase, type Status } from '../../../tokens/model/token.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
 import { Values } from '../../statements.ts'
 import { tokenFilters } from '../../token-queries.ts'
@@ -11,13 +12,13 @@ import { matchExpression } from './grams.ts'
 import { findSubAccountName, findToken } from './reads.ts'
 
 /** The ids of the tokens of a page, in its order, and the number of all matches. */
-export interface Chosen {
+export interface ChosenPage {
   readonly ids: readonly string[]
   readonly total: number
 }
 
 /** Undefined when the query names a sub-account that is not the account's. */
-export function chooseTokens(db: Connection, accountId: string, query: TokenQuery): Chosen | undefined {
+export function chooseTokens(db: Connection, accountId: string, query: TokenQuery): ChosenPage | undefined {
   return db.snapshot(() => {
     const { subAccountId, status } = query
     if (subAccountId !== undefined && findSubAccountName(db, accountId, subAccountId) === undefined) return undefined
@@ -75,19 +76,38 @@ export function pageByIndex(db: Connection, query: TokenQuery, scope: string, to
 /** Up to this many matches of a search are sorted faster here than by SQLite. */
 const FEW_MATCHES = 200
 
-/** For what no index holds in its order: finds all matches by the most selective index, then sorts them. */
-function filterAndSort(db: Connection, accountId: string, query: TokenQuery): Chosen {
+/** All that a query matches; undefined if no name can contain what is searched. */
+function matchesOf(db: Connection, accountId: string, query: TokenQuery) {
   const sought = query.search === undefined ? undefined : seek(query.search)
-  if (query.search !== undefined && sought === undefined) return { ids: [], total: 0 }
+  if (query.search !== undefined && sought === undefined) return undefined
   const values = new Values(SQLITE.sign)
-  const named = sought === undefined ? [] : searched(db, values, accountId, sought)
+  const isIndexed = sought !== undefined && query.narrowing?.ids === undefined
+  const named =
+    sought === undefined ? [] : isIndexed ? searched(db, values, accountId, sought) : compared(values, query)
   const conditions = [...named, ...tokenFilters(SQLITE, values, accountId, query)]
-  const source = sought === undefined ? 'tokens t' : 'token_grams g CROSS JOIN tokens t ON t.no = g.rowid'
-  const matches = `FROM ${source} WHERE ${conditions.join(' AND ')}`
+  const source = isIndexed ? 'token_grams g CROSS JOIN tokens t ON t.no = g.rowid' : 'tokens t'
+  return { values, isIndexed, matches: `FROM ${source} WHERE ${conditions.join(' AND ')}` }
+}
+
+/** Without pages. Undefined when the query names a sub-account that is not the account's. */
+export function matchTokens(db: Connection, accountId: string, query: TokenQuery): Chosen[] | undefined {
+  const { subAccountId } = query
+  if (subAccountId !== undefined && findSubAccountName(db, accountId, subAccountId) === undefined) return undefined
+  const found = matchesOf(db, accountId, query)
+  if (found === undefined) return []
+  return db.tuples<Chosen>(`SELECT t.id, t.version ${found.matches} ORDER BY +t.id`, ...found.values.list.map(toInput))
+}
+
+/** For what no index holds in its order: finds all matches by the most selective index and sorts them, unless they are very many. */
+function filterAndSort(db: Connection, accountId: string, query: TokenQuery): ChosenPage {
+  if (matchesMuch(db, accountId, query)) return scanNames(db, accountId, query)
+  const found = matchesOf(db, accountId, query)
+  if (found === undefined) return { ids: [], total: 0 }
+  const { values, isIndexed, matches } = found
   const wanted = values.list.map(toInput)
   const { page, limit } = query
   const skip = (page - 1) * limit
-  if (sought !== undefined) {
+  if (isIndexed) {
     const few = db.tuples<[id: string]>(`SELECT t.id ${matches} LIMIT ${FEW_MATCHES + 1}`, ...wanted)
     if (few.length <= FEW_MATCHES) {
       const ids = few.map(([id]) => id).sort((left, right) => (left < right ? 1 : -1))
@@ -105,11 +125,62 @@ function filterAndSort(db: Connection, accountId: string, query: TokenQuery): Ch
   return { ids: [], total: counted?.n ?? 0 }
 }
 
+/** Of a few that are given: the index would be read for all that have the name. */
+function compared(values: Values, { search = '' }: TokenQuery): string[] {
+  return [SQLITE.contains('t.folded_name', values.add(foldCase(search)))]
+}
+
+/** A row that is found by itself, such as a match of the search index, costs as much as this many entries of an index in their order. */
+const ENTRIES_PER_ROW = 15
+
+/** Whether a pass over the names of the account costs less than the matches of the search index, whatever the other filters are. */
+function matchesMuch(db: Connection, accountId: string, { narrowing, search = '' }: TokenQuery): boolean {
+  const sought = seek(search)
+  if (sought === undefined || narrowing !== undefined) return false
+  const values = new Values(SQLITE.sign)
+  const [byGrams] = searched(db, values, accountId, { ...sought, contains: undefined })
+  const enough = Math.max(FEW_MATCHES, Math.ceil(countScope(db, accountId, undefined) / ENTRIES_PER_ROW))
+  const found = db.tuple<[number]>(
+    `SELECT count(*) FROM (SELECT 1 FROM token_grams WHERE ${byGrams} LIMIT ${values.add(enough)})`,
+    ...[...values.list.slice(0, -1).map(toInput), enough],
+  )
+  return found?.[0] === enough
+}
+
+/**
+ * Reads the index that has the names of the account in the order of the list, or the rows of a sub-account that has few of them: first
+ * for the total, then as far as the page.
+ */
+function scanNames(db: Connection, accountId: string, { search = '', status, subAccountId, page, limit }: TokenQuery) {
+  const values = new Values(SQLITE.sign)
+  const ofAccount = countScope(db, accountId, undefined)
+  const isFew = subAccountId !== undefined && countScope(db, subAccountId, undefined) < ofAccount / ENTRIES_PER_ROW
+  const [account, owner] = isFew ? ['+t.account_id', 't.sub_account_id'] : ['t.account_id', '+t.sub_account_id']
+  const conditions = values.conditions([
+    [accountId, (parameter) => `${account} = ${parameter}`],
+    [foldCase(search), (parameter) => `instr(t.folded_name, ${parameter})`],
+    [status, (parameter) => `+t.status = ${parameter}`],
+    [subAccountId, (parameter) => `${owner} = ${parameter}`],
+  ])
+  const matches = `FROM tokens t INDEXED BY ${isFew ? 'tokens_by_sub_account' : 'tokens_by_account'}
+    WHERE ${[...conditions, SQLITE.inTime('t.no')].join(' AND ')}`
+  const wanted = values.list.map(toInput)
+  const total = db.tuple<[number]>(`SELECT count(*) ${matches}`, ...wanted)?.[0] ?? 0
+  const skip = (page - 1) * limit
+  if (skip >= total) return { ids: [], total }
+  const found = db.tuples<[id: string]>(
+    `SELECT t.id ${matches} ORDER BY t.id DESC LIMIT ${values.add(limit)} OFFSET ${values.add(skip)}`,
+    ...[...wanted, limit, skip],
+  )
+  return { ids: found.map(([id]) => id), total }
+}
+
 /** By parts of the name. */
 function searched(db: Connection, values: Values, accountId: string, sought: Sought): string[] {
-  const account = db.get<{ no: number }>('SELECT no FROM accounts WHERE id = ?', accountId)
+  // As an array, as the writer reads it, too: a statement gives all its rows in one form.
+  const [no = 0] = db.tuple<[no: number]>('SELECT no FROM accounts WHERE id = ?', accountId) ?? []
   return values.conditions([
-    [matchExpression(account?.no ?? 0, sought), (parameter) => `token_grams MATCH ${parameter}`],
+    [matchExpression(no, sought), (parameter) => `token_grams MATCH ${parameter}`],
     [sought.contains, (parameter) => `instr(t.folded_name, ${parameter})`],
   ])
 }

@@ -6,7 +6,9 @@ import type { ListedToken, SubAccount, TokenActivity, TokenRecord } from '../../
 import type { NameAsked } from '../../../tokens/operator-ports.ts'
 import type { StoredLimit, TokenRow } from '../../../tokens/ports.ts'
 import type { FoundRows } from '../../../tokens/trust/verdict.ts'
+import * as bulk from '../../bulk-queries.ts'
 import { CANDIDATE, LIMIT, LISTED, LISTED_TOKEN, OWNER, TOKEN } from '../../columns.ts'
+import * as exports from '../../export-queries.ts'
 import * as history from '../../history-queries.ts'
 import * as pages from '../../pages.ts'
 import type { Query } from '../../queries.ts'
@@ -53,6 +55,9 @@ const findWebhookById = asked(webhooks.findWebhookById)
 const listWaiting = asked(webhooks.listWaiting)
 const countDisabled = asked(webhooks.countDisabled)
 const listLagging = asked(webhooks.listLagging)
+export const findBulk = asked(bulk.findBulk)
+export const findBulkPart = asked(bulk.findBulkPart)
+export const listRunningBulk = asked(bulk.listRunningBulk)
 export const readChainPart = asked(queries.readChainPart)
 export const readChainHeads = asked(queries.readChainHeads)
 export const readVault = asked(queries.readVault)
@@ -72,6 +77,7 @@ export const listSubAccounts = built(pages.listSubAccounts)
 export const listHistory = built(history.listHistory)
 export const countExpiring = built(tokens.countExpiring)
 export const findUnannounced = built(tokens.findUnannounced)
+export const listBulk = built(bulk.listBulk)
 export const listDeliveries = built(webhooks.listDeliveries)
 export const readBehind = built(webhooks.readBehind)
 export const findDue = built(webhooks.findDue)
@@ -81,6 +87,9 @@ export const readOverview = built(tokens.readOverview)
 export const readUsage = built(usage.readUsage)
 export const readBusiest = built(usage.readBusiest)
 export const readRows = built(pages.readRows)
+export const exportTokens = built(exports.exportTokens)
+export const exportSubAccounts = built(exports.exportSubAccounts)
+export const exportKeys = built(exports.exportKeys)
 
 export function findToken(db: Connection, accountId: string, id: string): TokenRow | undefined {
   const values = db.tuple(

@@ -1,6 +1,7 @@
 // The rows that changes start from, and the rows that they write, with what this engine keeps beside them: search index, counts.
 import { Failure } from '../../../tokens/errors.ts'
-import { type StoredRow, type Table, TOKENS } from '../../../tokens/model/tables.ts'
+import type { StoredRow, Table } from '../../../tokens/model/table.ts'
+import { TOKENS } from '../../../tokens/model/tables.ts'
 import { foldCase, type TokenRecord } from '../../../tokens/model/token.ts'
 import type { Stamped } from '../../../tokens/trust/stamp.ts'
 import type { Find, Owner, Write } from '../../changes/change.ts'
@@ -10,6 +11,7 @@ import type { Connection } from '../sqlite-connection.ts'
 import type { Transaction } from '../transaction.ts'
 import { indexedGrams } from './grams.ts'
 import { insertRows } from './insertion.ts'
+import { matchTokens } from './listing.ts'
 import { ask, findSealingKey, TOKENS_WITH_OWNERS } from './reads.ts'
 
 /** A token with the number by which tables and search index find it. */
@@ -29,6 +31,7 @@ export function finders(db: Connection): Find {
       const values = db.tuple(CHANGED_BY_ID, id, accountId)
       return values && CHANGED.read(values)
     },
+    matching: (accountId, query) => matchTokens(db, accountId, query),
     owners(subAccountIds) {
       const owners = new Map<string, Owner>()
       for (const id of subAccountIds) {

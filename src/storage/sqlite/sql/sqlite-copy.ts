@@ -1,7 +1,8 @@
 // The embedded store as source or target of a copy. No other process can use the file meanwhile.
 import { existsSync, mkdirSync } from 'node:fs'
 import { failure, OperatorError } from '../../../tokens/errors.ts'
-import { STORED, type StoredRow, type Table, VAULT } from '../../../tokens/model/tables.ts'
+import type { StoredRow, Table } from '../../../tokens/model/table.ts'
+import { STORED, VAULT } from '../../../tokens/model/tables.ts'
 import type { KeyRing } from '../../../tokens/trust/key-ring.ts'
 import { Stamps } from '../../../tokens/trust/vault.ts'
 import type { CopySource, CopyTarget, LockedStore } from '../../../tokens/upkeep/copy.ts'

@@ -1,0 +1,81 @@
+// Follows a stream of Server-Sent Events: opens it again whenever it ends, and waits longer after each failure.
+
+const FIRST_WAIT_MS = 2_000
+const LONGEST_WAIT_MS = 60_000
+/** The service sends something every 15 seconds. A connection that is silent for longer is dead, such as after a computer has slept. */
+const SILENT_MS = 45_000
+
+export interface StreamEvent {
+  readonly id: string
+  readonly name: string
+  readonly data: string
+}
+
+interface Following {
+  /** After the last event that came, the next time. */
+  readonly open: (signal: AbortSignal) => Promise<Response>
+  readonly onEvent: (event: StreamEvent) => void
+  /** Ends it. */
+  readonly signal: AbortSignal
+}
+
+export async function followEvents({ open, onEvent, signal }: Following): Promise<void> {
+  for (let failures = 0; !signal.aborted; failures++) {
+    const silence = new AbortController()
+    let timer = setTimeout(() => silence.abort(), SILENT_MS)
+    const onSign = () => {
+      clearTimeout(timer)
+      timer = setTimeout(() => silence.abort(), SILENT_MS)
+    }
+    let askedMs = 0
+    try {
+      const response = await open(AbortSignal.any([signal, silence.signal]))
+      askedMs = 1_000 * Number(response.headers.get('retry-after') ?? 0)
+      if (response.ok && response.body !== null) {
+        failures = 0
+        for await (const event of eventsOf(response.body, onSign)) onEvent(event)
+      }
+    } catch {
+      // The connection is lost, or ended here.
+    }
+    clearTimeout(timer)
+    await pause(Math.max(askedMs || 0, waitMs(failures)), signal)
+  }
+}
+
+/** Half of it at random: pages that have lost the same service do not come back at the same moment. */
+const waitMs = (failures: number): number =>
+  Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures) * (0.5 + Math.random() / 2)
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => resolve(clearTimeout(timer)), { once: true })
+  })
+}
+
+async function* eventsOf(body: ReadableStream<Uint8Array>, onSign: () => void): AsyncGenerator<StreamEvent> {
+  const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader()
+  let rest = ''
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return
+    onSign()
+    const blocks = `${rest}${value}`.split('\n\n')
+    rest = blocks.pop() ?? ''
+    for (const block of blocks) {
+      const { id, event, data } = fieldsOf(block)
+      if (id !== undefined && event !== undefined && data !== undefined) yield { id, name: event, data }
+    }
+  }
+}
+
+/** Each field is on one line: the service sends JSON. A comment is a line without a name. */
+const fieldsOf = (block: string): Partial<Record<string, string>> =>
+  Object.fromEntries(
+    block.split('\n').map((line) => {
+      const colon = line.indexOf(':')
+      return [line.slice(0, colon), line.slice(colon + 1).trimStart()]
+    }),
+  )

@@ -1,0 +1,49 @@
+// Statements about bulk operations, in the same words for both engines. `?1` is the first parameter, which PostgreSQL writes `$1`.
+import type { BulkQuery } from '../tokens/bulk-ports.ts'
+import type { StoredBulk } from '../tokens/model/bulk.ts'
+import type { Slice } from '../tokens/model/page.ts'
+import type { Stamped } from '../tokens/trust/stamp.ts'
+import { BULK, BULK_PART } from './columns.ts'
+import { query } from './queries.ts'
+import { type Dialect, ofAccount, pageOf, type Question, Values } from './statements.ts'
+
+const OPERATIONS = `SELECT ${BULK.columns('o')} FROM bulk_operations o`
+
+export const findBulk = query(
+  (accountId: string, id: string) => [accountId, id],
+  `${OPERATIONS} WHERE o.account_id = ?1 AND o.id = ?2`,
+  ([row]) => BULK.readOne(row),
+)
+
+export const findBulkPart = query(
+  (operationId: string, number: number) => [operationId, number],
+  `SELECT ${BULK_PART.columns('p')} FROM bulk_parts p WHERE p.operation_id = ?1 AND p.number = ?2`,
+  ([row]) => BULK_PART.readOne(row),
+)
+
+export const listRunningBulk = query(
+  (limit: number) => [limit],
+  `${OPERATIONS} WHERE o.status = 'running' AND o.id > '' ORDER BY o.id LIMIT ?1`,
+  (rows) => BULK.readAll(rows),
+)
+
+export const countRunningBulk = query(
+  (accountId: string) => [accountId],
+  `SELECT CAST(count(*) AS bigint) FROM bulk_operations WHERE account_id = ?1 AND status = 'running'`,
+  ([row]) => row?.[0] as number,
+)
+
+export function listBulk(dialect: Dialect, accountId: string, query: BulkQuery): Question<Slice<Stamped<StoredBulk>>> {
+  const values = new Values(dialect.sign)
+  const conditions = values.conditions([
+    [accountId, ofAccount],
+    [query.scope, (parameter) => `scope = ${parameter}`],
+  ])
+  return pageOf(values, query, {
+    table: 'bulk_operations',
+    conditions: [...conditions, dialect.inTime('random()')],
+    order: 'id',
+    columns: BULK.columns('item'),
+    read: (row, from) => BULK.read(row, from),
+  })
+}

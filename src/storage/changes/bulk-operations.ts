@@ -1,0 +1,105 @@
+// Changes of bulk operations, as operations.ts has the others. The plans are those of tokens/bulk-plan.ts.
+import * as plans from '../../tokens/bulk-plan.ts'
+import { Failure } from '../../tokens/errors.ts'
+import {
+  ended,
+  nextPart,
+  queryOf,
+  type StoredBulk,
+  type StoredPart,
+  UNDO_MS,
+  undoing,
+} from '../../tokens/model/bulk.ts'
+import type { TokenQuery } from '../../tokens/model/page.ts'
+import { BULK_OPERATIONS, BULK_PARTS } from '../../tokens/model/tables.ts'
+import type { Timestamp } from '../../tokens/model/token.ts'
+import type { Origin } from '../../tokens/record/history.ts'
+import { restamp, type Stamped } from '../../tokens/trust/stamp.ts'
+import * as queries from '../bulk-queries.ts'
+import { change, insertNew, type Planned, planned, prune, unchanged, updateRow } from './change.ts'
+import { tokenWrites } from './token-writes.ts'
+
+/** Parts of operations that cannot be undone any more are removed. */
+export const insertBulk = (
+  operation: plans.NewBulk,
+  query: TokenQuery,
+  expectedTotal: number | undefined,
+  origin: Origin,
+) =>
+  change({
+    accounts: [operation.accountId],
+    origin: { ...origin, reason: operation.reason ?? undefined },
+    load: (find) => [
+      find.matching(operation.accountId, query),
+      find.row(queries.countRunningBulk, operation.accountId),
+    ],
+    plan: ([matching, running], stamps): Planned<StoredBulk> => {
+      const plan = plans.planBulk(operation, matching, running, expectedTotal)
+      const writes = [
+        prune(BULK_PARTS, { accountId: operation.accountId }, { field: 'createdAt', value: origin.at - UNDO_MS }),
+        insertNew(BULK_OPERATIONS, [plan.operation], stamps),
+        insertNew(BULK_PARTS, plan.parts, stamps),
+      ]
+      return { ...planned(writes, [plans.bulkCreated(plan.operation)]), answer: plan.operation }
+    },
+  })
+
+export const undoBulk = (accountId: string, id: string, scope: string | null, origin: Origin) =>
+  change({
+    accounts: [accountId],
+    origin,
+    load: (find) => [find.locked(queries.findBulk, accountId, id)],
+    plan: ([found], stamps): Planned<StoredBulk> => {
+      if (found === undefined || (scope !== null && found.scope !== scope)) throw new Failure('bulk-not-found')
+      const after = undoing(found, plans.orderedBy(origin), origin.at)
+      const writes = [updateRow(BULK_OPERATIONS, found, restamp(BULK_OPERATIONS, found, after, stamps))]
+      return { ...planned(writes, [plans.bulkUndone(after)]), answer: after }
+    },
+  })
+
+export const advanceBulk = (asked: Stamped<StoredBulk>, part: Stamped<StoredPart>, at: Timestamp) => {
+  const { accountId, id } = asked
+  const ids = plans.idsOf(asked, part)
+  const query = asked.direction === 'do' ? queryOf(asked) : undefined
+  return change({
+    accounts: [accountId],
+    origin: plans.originOf(asked, at),
+    mayTakeAccess: true,
+    load: (find) => [
+      find.locked(queries.findBulk, accountId, id),
+      query && find.matching(accountId, { ...query, narrowing: { ...query.narrowing, ids } }),
+      ...ids.map((tokenId) => find.token(accountId, tokenId)),
+    ],
+    plan: ([operation, matching = [], ...tokens], stamps): Planned<Stamped<StoredBulk> | undefined> => {
+      if (operation === undefined || !plans.isUntouched(asked, operation, stamps)) return unchanged(undefined)
+      const found = { part, tokens: tokens.map((each) => each?.token), matching: new Set(matching.map(([id]) => id)) }
+      const step = plans.planStep(operation, found, at, stamps)
+      const revocations = step.plans.flatMap(({ revocation, reenabling }) => [revocation, reenabling])
+      return {
+        answer: step.operation,
+        writes: [
+          ...step.plans.flatMap(tokenWrites),
+          updateRow(BULK_PARTS, part, step.part),
+          updateRow(BULK_OPERATIONS, operation, step.operation),
+        ],
+        events: step.plans.map(({ event }) => event),
+        revocations: revocations.filter((each) => each !== undefined),
+        takesAccess: step.plans.some(({ revocation }) => revocation !== undefined),
+      }
+    },
+  })
+}
+
+export const endBulk = (asked: Stamped<StoredBulk>, error: StoredBulk['error'], at: Timestamp) =>
+  change({
+    accounts: [],
+    origin: undefined,
+    load: (find) => [find.locked(queries.findBulk, asked.accountId, asked.id)],
+    plan: ([operation], stamps): Planned<void> => {
+      const isSame = operation !== undefined && Buffer.compare(operation.stamp, asked.stamp) === 0
+      const isOver = isSame && operation.status === 'running' && (error !== null || nextPart(operation) === undefined)
+      if (!isOver) return unchanged(undefined)
+      const after = restamp(BULK_OPERATIONS, operation, ended(operation, error, at), stamps)
+      return planned([updateRow(BULK_OPERATIONS, operation, after)], [])
+    },
+  })

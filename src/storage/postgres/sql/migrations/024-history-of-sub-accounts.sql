@@ -1,0 +1,2 @@
+-- What was done to a sub-account is part of the history of each of its tokens.
+CREATE INDEX history_of_sub_accounts ON history (account_id, subject COLLATE "C", seq) WHERE action = 'sub-account.update';

@@ -1,0 +1,3 @@
+-- Where a person signed in from: the address, and what the browser says of itself. Null for sessions that began before.
+ALTER TABLE sessions ADD COLUMN address TEXT;
+ALTER TABLE sessions ADD COLUMN user_agent TEXT;

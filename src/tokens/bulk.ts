@@ -1,0 +1,101 @@
+// Bulk operations as callers order, watch and undo them. What carries them out is bulk-work.ts, whichever process has time.
+import { orderedBy, otherTotal } from './bulk-plan.ts'
+import type { BulkStore } from './bulk-ports.ts'
+import { Failure } from './errors.ts'
+import { askedOnce, once } from './idempotency.ts'
+import { type BulkRequest, NOTHING_DONE, queryOf, type StoredBulk, scopeOf } from './model/bulk.ts'
+import { type Page, type PageRequest, readTokenQuery, scopedQuery, toPage } from './model/page.ts'
+import type { Caller } from './model/permissions.ts'
+import { newId } from './model/token.ts'
+import type { Parts, RequestStore, TokenRow, TokenStore } from './ports.ts'
+import type { Origin } from './record/history.ts'
+
+export type BulkPorts = BulkStore & RequestStore & Pick<TokenStore, 'listTokens'>
+
+/** What an operation would change. */
+export interface BulkPreview {
+  readonly total: number
+  /** The newest of them. */
+  readonly sample: readonly TokenRow[]
+}
+
+const SAMPLE = 10
+
+export class Bulk {
+  readonly #parts: Parts<BulkPorts>
+  #hasOrders = false
+
+  constructor(parts: Parts<BulkPorts>) {
+    this.#parts = parts
+  }
+
+  async preview(caller: Caller, { filter, expectedTotal }: BulkRequest, { at }: Origin): Promise<BulkPreview> {
+    const query = scopedQuery(readTokenQuery(filter, at), caller.permissions.subAccounts)
+    const page = { page: 1, limit: SAMPLE }
+    const found = query && (await this.#parts.store.listTokens(caller.accountId, { ...query, ...page }))
+    if (found === undefined) throw new Failure('sub-account-forbidden')
+    if (expectedTotal !== undefined && expectedTotal !== found.total) throw otherTotal(found.total, expectedTotal)
+    return { total: found.total, sample: found.items }
+  }
+
+  /** Which tokens it is about is settled when this resolves. */
+  async order(caller: Caller, request: BulkRequest, origin: Origin, idempotencyKey?: string): Promise<StoredBulk> {
+    const { action, filter, expectedTotal, reason = null } = request
+    const { accountId, by, byName = null } = caller
+    const filterText = JSON.stringify(filter)
+    const asked = askedOnce(caller, idempotencyKey, 'bulk', [action, filterText, expectedTotal ?? null, reason])
+    const operation = {
+      ...{
+        id: newId('blk', origin.at),
+        accountId,
+        action,
+        filter: filterText,
+        reason,
+        createdAt: origin.at,
+        by,
+        byName,
+      },
+      scope: scopeOf(caller.permissions.subAccounts),
+      ordered: orderedBy(origin),
+      ...NOTHING_DONE,
+    }
+    // Rejects what the caller does not see.
+    const query = queryOf({ ...operation, total: 0, parts: 0 })
+    const order = (origin: Origin) =>
+      this.#ordered(this.#parts.store.insertBulk(operation, query, expectedTotal, origin))
+    return once(this.#parts, asked, origin, operation, order, ({ subject }) => this.get(caller, subject))
+  }
+
+  async #ordered(change: Promise<StoredBulk>): Promise<StoredBulk> {
+    const operation = await change
+    this.#hasOrders = true
+    return operation
+  }
+
+  /** Whether anything was ordered through this process since the last call: it need not wait until somebody looks. */
+  takeOrders(): boolean {
+    const had = this.#hasOrders
+    this.#hasOrders = false
+    return had
+  }
+
+  async list(caller: Caller, query: PageRequest): Promise<Page<StoredBulk>> {
+    const scope = scopeOf(caller.permissions.subAccounts)
+    return toPage(await this.#parts.store.listBulk(caller.accountId, { ...query, scope }), query)
+  }
+
+  async get(caller: Caller, id: string): Promise<StoredBulk> {
+    const scope = scopeOf(caller.permissions.subAccounts)
+    const found = await this.#parts.store.findBulk(caller.accountId, id)
+    if (found === undefined || (scope !== null && found.scope !== scope)) throw new Failure('bulk-not-found')
+    return found
+  }
+
+  async undo(caller: Caller, id: string, origin: Origin, idempotencyKey?: string): Promise<StoredBulk> {
+    await this.get(caller, id)
+    const asked = askedOnce(caller, idempotencyKey, 'bulk-undo', [id])
+    const scope = scopeOf(caller.permissions.subAccounts)
+    const undo = (origin: Origin) => this.#ordered(this.#parts.store.undoBulk(caller.accountId, id, scope, origin))
+    return once(this.#parts, asked, origin, { id, createdAt: origin.at }, undo, () => this.get(caller, id))
+  }
+}
