@@ -71,7 +71,7 @@ export const describeCredentials: Part = (world) => {
     const HOUR = DAY / 24
     for (const [ago, said] of [
       [undefined, /; nobody has used it since the rotation\.$/],
-      [HOUR / 2, /; last used 30 minutes ago from 203\.0\.113\.7\.$/],
+      [HOUR / 2, /; last used 3\d minutes ago from 203\.0\.113\.7\.$/],
       [2 * HOUR, /; nobody has used it for an hour, last used 2 hours ago from 203\.0\.113\.7\.$/],
     ] as const) {
       if (ago !== undefined) {

@@ -405,6 +405,7 @@ export const TestedClaims = Type.Object(
     ignored: Type.Array(Type.String(), {
       description:
         'Claims that grants name and that were sent, but do not count, such as an e-mail address that is not verified',
+      examples: [['email']],
     }),
     grants: Type.Array(TestedGrant, { description: 'In the order of the file' }),
   },
