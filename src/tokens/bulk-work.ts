@@ -1,5 +1,5 @@
 // Carries out bulk operations, one at a time for each account and by one process at a time: the one that holds the account's claim.
-// The claim only saves work: an operation goes on from where its row says, in the transaction of the step, whoever makes it.
+// The claim only saves work: an operation goes on from where its row says, in the transaction of the step, in whichever process.
 import { randomUUID } from 'node:crypto'
 import type { BulkStore } from './bulk-ports.ts'
 import { CLAIM_MS } from './dispatch.ts'

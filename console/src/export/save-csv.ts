@@ -32,7 +32,7 @@ export async function saveCsv(
   signal: AbortSignal,
   onBytes: (bytes: number) => void,
 ): Promise<void> {
-  // Asked before the request: a browser allows it only just after a click, and the service does not wait for whoever chooses.
+  // Asked before the request: a browser allows it only just after a click, and the service would wait while a person chooses.
   const file = await chooseFile(fileName)
   signal.throwIfAborted()
   const body = await request(() => openCsv(`${path}?${queryOf(params)}`, signal))

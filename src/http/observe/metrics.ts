@@ -182,7 +182,7 @@ export class Metrics {
     this.#tampered.inc({ kind })
   }
 
-  /** The same store, with every operation timed. `onEnd` is called in the context of whoever asked, with the time of the start. */
+  /** The same store, with every operation timed. `onEnd` is called in the context of the caller, with the time of the start. */
   timed(store: Store, onEnd?: (operation: string, startedAt: number) => void): Store {
     const source = methodsOf(store) as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>
     const timed: typeof source = {}
