@@ -243,14 +243,17 @@ export function describeCsv(engine: Engine): void {
       })
     }
 
-    test('slow readers hold nothing of the store: other requests and changes go on', async () => {
+    test('slow readers hold nothing of the store: other requests and changes go on, and more than ten at once are refused', async () => {
       const { key } = await keyOfLarge()
-      const readers = await Promise.all(Array.from({ length: 10 }, () => slowClient(key, '1.1')))
+      const readers: Awaited<ReturnType<typeof slowClient>>[] = []
+      while (readers.length < 10) readers.push(await slowClient(key, '1.1'))
+      const refused = await csv(`${LIST}?tag=x`, key)
+      assert.deepEqual([refused.status, refused.json.error.message], [429, 'Too many exports are open'])
       const search = await estate.ask({ path: `${LIST}?search=4999`, headers: [bearer(key)] })
       assert.equal(search.json.data.total, 1)
       const body = { subAccountId: large.subAccountId, name: 'made meanwhile' }
       assert.equal((await estate.ask({ method: 'POST', path: LIST, headers: [bearer(key)], body })).status, 201)
-      await Promise.all(readers.map((read) => read()))
+      for (const { text } of await Promise.all(readers.map((read) => read()))) assert.ok(text.endsWith('0\r\n\r\n'))
       assert.equal((await csv(`${LIST}?tag=x`, key)).status, 200)
     })
   })

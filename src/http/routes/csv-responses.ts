@@ -1,6 +1,7 @@
 // Lists as CSV, whatever their size: sent part by part, as fast as the client takes them. Between two parts nothing of the store is
 // kept open, and the caller is admitted again.
 import { Readable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Failure } from '../../tokens/errors.ts'
 import { type RawQuery, readOnce } from '../../tokens/model/page.ts'
@@ -13,6 +14,9 @@ import type { AccountRoute, RouteInput, ServerParts } from './route.ts'
 const MOST = { ofAll: 200, ofAccount: 10, what: 'exports' }
 /** Characters that wait for the client while the next part is read. */
 const BUFFERED = 65_536
+/** While the store is busy or restarts, the next part is asked for again: who has half of a list would have to begin at its start. */
+const PATIENCE_MS = 30_000
+const AGAIN_AFTER_MS = 500
 
 export const FORMATS = ['json', 'csv'] as const
 
@@ -73,12 +77,13 @@ export class CsvResponses {
         const begun = await csv.begin(this.#parts.registry, { caller, query, params, now: input.origin.at })
         return [await begun.read(undefined), begun] as const
       })
-      const next = async (position: string) => {
+      const readNext = async (position: string) => {
         const now = await this.#authenticate(request)
         requireSameRights(caller, now)
         for (const right of rights) requireRight(now.permissions, right)
         return this.#inScope(request, reply, () => exported.read(position))
       }
+      const next = (position: string) => patiently(() => readNext(position), request)
       const name = `${csv.name}-${new Date(input.origin.at).toISOString().slice(0, 10)}.csv`
       reply.headers({
         'content-type': 'text/csv; charset=utf-8; header=present',
@@ -117,6 +122,19 @@ export class CsvResponses {
       request.raw.socket.resetAndDestroy()
       throw error
     }
+  }
+}
+
+async function patiently<Result>(ask: () => Promise<Result>, { raw }: FastifyRequest): Promise<Result> {
+  const until = performance.now() + PATIENCE_MS
+  for (;;) {
+    try {
+      return await ask()
+    } catch (error) {
+      const isPassing = error instanceof Failure && error.code === 'unavailable'
+      if (!isPassing || raw.socket.destroyed || performance.now() > until) throw error
+    }
+    await pause(AGAIN_AFTER_MS)
   }
 }
 
