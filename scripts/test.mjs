@@ -56,7 +56,7 @@ const CACHE = join(import.meta.dirname, '..', 'node_modules', '.cache')
 /** Files in one process. Each of them alone would take 0.9 s of processor time to load and warm up the same code. */
 const SHARING = 10
 
-const PRELOADED = ['load-bundles', 'follow-tests-only'].flatMap((name) => [
+const PRELOADED = ['load-bundles', 'follow-tests-only', 'end-in-time'].flatMap((name) => [
   '--import',
   new URL(`../test/support/${name}.mjs`, import.meta.url).href,
 ])
