@@ -18,9 +18,7 @@ import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
 import { credentialOf, Estate, FIRST_PAGE, updateToken } from '../support/store.ts'
 
 const UNAVAILABLE = { code: 'unavailable' }
-/** Finds each match by itself: a search without other filters would be over before another account has its turn. */
-const search = (store: Store, { id }: Account) =>
-  store.listTokens(id, { ...FIRST_PAGE, search: 'name', narrowing: { createdFrom: 0 } })
+const search = (store: Store, { id }: Account) => store.listTokens(id, { ...FIRST_PAGE, search: 'name' })
 const inRequest = <Result>(store: Store, request: Partial<RequestScope>, work: () => Promise<Result>) =>
   store.during?.({ waitedMs: 0, isGone: () => false, ...request }, work) ?? work()
 
@@ -78,6 +76,8 @@ describe('a long question', () => {
 
   test('of one account does not wait behind those of another', async () => {
     const { store } = opened
+    // As at the start of a server: a thread that begins with the first question of an account takes longer than all questions here.
+    await store.ping()
     const order: string[] = []
     const asking = Array.from({ length: 100 }, () => search(store, mine).then(() => order.push('mine')))
     asking.push(search(store, theirs).then(() => order.push('theirs')))
