@@ -2,7 +2,15 @@
 import { randomBytes } from 'node:crypto'
 import type { EffectiveState } from '../verify/verdict.ts'
 import type { RecordOf } from './table.ts'
-import type { ACCOUNT_KEYS, ACCOUNTS, RETIRED_CREDENTIALS, Status, SUB_ACCOUNTS, Timestamp, TOKENS } from './tables.ts'
+import {
+  type ACCOUNT_KEYS,
+  type ACCOUNTS,
+  type RETIRED_CREDENTIALS,
+  type Status,
+  type SUB_ACCOUNTS,
+  type Timestamp,
+  TOKENS,
+} from './tables.ts'
 
 export { STATUSES, type Status, type Timestamp } from './tables.ts'
 
@@ -77,12 +85,12 @@ export interface Token {
   readonly details?: TokenDetails
 }
 
-/** The fields of its row that details show. */
-const SHOWN_IN_DETAILS = ['expiresAt', 'metadata', 'tags', 'policy'] as const
-type Shown = Pick<TokenRecord, (typeof SHOWN_IN_DETAILS)[number]>
+/** What callers set of a token and the document does not name: details show it. */
+const BEYOND_DOCUMENT = TOKENS.history.filter((field) => field !== 'name' && field !== 'status')
+type Shown = Pick<TokenRecord, (typeof BEYOND_DOCUMENT)[number]>
 
 export const shownInDetails = (token: Shown) =>
-  Object.fromEntries(SHOWN_IN_DETAILS.map((field) => [field, token[field]])) as Shown
+  Object.fromEntries(BEYOND_DOCUMENT.map((field) => [field, token[field]])) as Shown
 
 export interface TokenDetails extends TokenActivity, EffectiveState, Shown {
   readonly usage: RecentUses
