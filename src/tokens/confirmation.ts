@@ -95,7 +95,12 @@ export class Confirmation {
     return wait
   }
 
-  /** When verifiers of this process have confirmed something. */
+  /** A verifier as a call to this process has left it: it need not be read. */
+  called(verifier: Verifier): void {
+    for (const wait of [...this.#waits]) this.#advance(wait, [verifier.id], () => verifier)
+  }
+
+  /** A verifier has ended its lease. */
   check(): void {
     if (this.#waits.size > 0) this.#pollIn(0)
   }
@@ -118,7 +123,9 @@ export class Confirmation {
     const waits = [...this.#waits]
     const read = await this.#readPending(waits).catch(() => undefined)
     this.#isReading = false
-    for (const wait of waits) this.#advance(wait, read)
+    for (const wait of waits) {
+      this.#advance(wait, [...wait.ends.keys()], (verifier) => (read === undefined ? verifier : read.get(verifier.id)))
+    }
     if (this.#waits.size > 0) this.#pollIn(this.#isOutdated ? 0 : this.#pollMs)
     this.#isOutdated = false
   }
@@ -129,19 +136,21 @@ export class Confirmation {
     return new Map(verifiers.map((verifier) => [verifier.id, verifier]))
   }
 
-  /** `read` is undefined if the store could not be asked. */
-  #advance(wait: Wait, read: ReadonlyMap<string, Verifier> | undefined): void {
+  /** `latestOf` a verifier is what is known of it now: undefined if it is no longer there. */
+  #advance(wait: Wait, ids: readonly string[], latestOf: (before: Verifier) => Verifier | undefined): void {
     const now = this.#now()
-    for (const [id, { verifier, at }] of wait.ends) {
-      const latest = read === undefined ? verifier : read.get(id)
+    for (const id of ids) {
+      const end = wait.ends.get(id)
+      if (end === undefined) continue
+      const { verifier, at } = end
+      const latest = latestOf(verifier)
       const standing: Standing = standingOf(latest, wait.mark, at, now)
       if (standing === 'waits') continue
       wait.ends.delete(id)
       if (standing === 'confirmed') wait.confirmed++
       else wait.removing.push(this.#runOut(verifier, latest, now - wait.begun >= (at - wait.begun) / 2))
     }
-    if (wait.ends.size > 0) return
-    this.#waits.delete(wait)
+    if (wait.ends.size > 0 || !this.#waits.delete(wait)) return
     void Promise.allSettled(wait.removing).then(wait.done)
   }
 

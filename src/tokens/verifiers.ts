@@ -101,7 +101,7 @@ export class Verifiers {
     const renewing = this.#renewals.renew({ id: lease, accountId, acked, at: now() }, !(isKnown && last.isQuiet))
     this.#feed.poll()
     const verifier = await renewing
-    this.confirmation.check()
+    this.confirmation.called(verifier)
     this.confirmation.sweepLater()
     const { position: end, forget } = await this.#findNews(verifier, acked, begun)
     const isLimited = permissions.subAccounts !== null && forget.length > 0

@@ -29,10 +29,12 @@ const begin = async (fields: Partial<Verifier> = {}) => {
   return record
 }
 const change = (name: string) => updateToken(opened.store, account.id, token.id, { name }, estate.origin())
-const confirm = async ({ id }: { readonly id: string }) => {
-  const { position } = await opened.store.findNews(undefined, DECISIVE, 1)
-  await opened.store.renewVerifiers([{ id, accountId: account.id, acked: position, at: 1 }])
+const renew = async ({ id }: { readonly id: string }, acked: string | undefined) => {
+  const [renewed] = await opened.store.renewVerifiers([{ id, accountId: account.id, acked, at: 1 }])
+  return renewed as Verifier
 }
+const confirm = async (verifier: { readonly id: string }) =>
+  renew(verifier, (await opened.store.findNews(undefined, DECISIVE, 1)).position)
 
 /** The store, whose answers about verifiers by their ids come when `release` is called. */
 function delayed(store: Store) {
@@ -71,6 +73,22 @@ test('a change that begins to wait while the store is asked for others is not an
   assert.equal(isAnswered, false)
   await confirm(other)
   assert.deepEqual(await second, { confirmed: 1, of: 1 })
+  confirmation.close()
+})
+
+test('a verifier that has called this process is not read to see what it has confirmed', async () => {
+  const verifier = await begin()
+  const { store, asked, release } = delayed(opened.store)
+  const confirmation = new Confirmation(store, 1, {}, () => performance.now())
+  await change('First')
+  const answered = confirmation.confirmed(account.id)
+  await asked
+  confirmation.called(await renew(verifier, undefined))
+  const isAnswered = await Promise.race([answered.then(() => true), new Promise((resolve) => setImmediate(resolve))])
+  assert.equal(isAnswered, undefined, 'as it was before the change')
+  confirmation.called(await confirm(verifier))
+  assert.deepEqual(await answered, { confirmed: 1, of: 1 })
+  release()
   confirmation.close()
 })
 
