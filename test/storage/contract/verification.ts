@@ -166,7 +166,11 @@ export const describeVerification: Part = (estate) => {
         ['', 3],
       ]),
     )
-    const unrotated = { formerCredentialUntil: null, formerCredentialLastUsedAt: null, formerCredentialLastUsedFrom: null }
+    const unrotated = {
+      formerCredentialUntil: null,
+      formerCredentialLastUsedAt: null,
+      formerCredentialLastUsedFrom: null,
+    }
     assert.deepEqual(
       [...(await estate().store.findActivity(['tok_nothing', token.id, ''], 0))],
       [[token.id, { lastUsedAt: 2, ...unrotated }]],
