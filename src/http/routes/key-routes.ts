@@ -8,8 +8,9 @@ import { MAX_NAME_CHARACTERS } from '../../tokens/model/token.ts'
 import { exportKeys } from '../../wire/exports.ts'
 import { keyToWire } from '../../wire/key.ts'
 import { readIdempotencyKey } from '../protocol/conditions.ts'
+import * as schemas from './access-schemas.ts'
 import { type AccountRoute, IDEMPOTENCY_KEY } from './route.ts'
-import * as schemas from './schemas.ts'
+import { PageParameters } from './schemas.ts'
 
 const BASE = '/api/v1/apiClient/key'
 const NOT_FOUND = [reasonOf('key-not-found')]
@@ -22,7 +23,7 @@ const listKeys: AccountRoute = {
   url: BASE,
   operationId: 'listKeys',
   summary: 'List account keys, newest first',
-  querystring: Type.Object({ ...schemas.PageParameters }),
+  querystring: Type.Object({ ...PageParameters }),
   data: schemas.KeyPage,
   success: { message: 'Found 1 account key(s)' },
   failures: { 400: [BAD_PAGE] },

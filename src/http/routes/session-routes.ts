@@ -7,8 +7,9 @@ import { endOf, type StoredSession } from '../../tokens/model/session.ts'
 import { toTime } from '../../tokens/model/times.ts'
 import type { MayEnter } from '../../tokens/sessions.ts'
 import { grantedIn } from '../access/session.ts'
+import * as schemas from './access-schemas.ts'
 import type { AccountRoute, ServerParts } from './route.ts'
-import * as schemas from './schemas.ts'
+import { PageParameters } from './schemas.ts'
 
 const BASE = '/api/v1/apiClient/session'
 
@@ -23,7 +24,7 @@ const listSessions = (rightsIn: RightsIn): AccountRoute => ({
   url: BASE,
   operationId: 'listSessions',
   summary: 'List the people who are signed in to the console and can enter the account, newest first',
-  querystring: Type.Object({ ...schemas.PageParameters }),
+  querystring: Type.Object({ ...PageParameters }),
   data: schemas.SessionPage,
   success: { message: 'Found 1 session(s)' },
   failures: { 400: [BAD_PAGE] },

@@ -1,8 +1,8 @@
 // Who is asking: the account, the caller and what the caller may do, so that a program need not find out by trying.
 import { whoAmIToWire } from '../../wire/caller.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
+import * as schemas from './access-schemas.ts'
 import type { AccountRoute } from './route.ts'
-import * as schemas from './schemas.ts'
 
 const whoami: AccountRoute = {
   method: 'GET',
