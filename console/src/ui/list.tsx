@@ -196,5 +196,5 @@ function SelectAll<Row extends Item>({ items, selection, withText = false }: Sel
 
 /** The buttons at the end of a row. */
 export function RowActions({ children }: { children: ReactNode }) {
-  return <span className={classes.actions}>{children}</span>
+  return <span className={cx(text.line, classes.actions)}>{children}</span>
 }
