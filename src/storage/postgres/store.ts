@@ -1,51 +1,35 @@
 // The PostgreSQL engine: any number of instances on one database.
-import type pg from 'pg'
 import { failure, OperatorError } from '../../tokens/errors.ts'
-import { VAULT } from '../../tokens/model/tables.ts'
 import type { Revocations } from '../../tokens/operator-ports.ts'
 import type { RequestScope, Store } from '../../tokens/ports.ts'
-import type { KeyRing, VaultRow } from '../../tokens/trust/key-ring.ts'
-import { newStoreSecret, STORE_SECRET_CONTEXT, Stamps } from '../../tokens/trust/vault.ts'
+import { Stamps } from '../../tokens/trust/vault.ts'
 import { toCandidate } from '../../tokens/trust/verdict.ts'
 import { readChainLinks } from '../../tokens/upkeep/examination.ts'
 import type { Change } from '../changes/change.ts'
 import * as changes from '../changes/operations.ts'
-import { selectList } from '../columns.ts'
-import { UNFINISHED_COPY } from '../locked-tables.ts'
-import { openSecret } from '../store-secret.ts'
 import { isShortRead } from '../usage-queries.ts'
-import { findWeaknesses, requireFitServer } from './fit-server.ts'
 import { Lineage } from './lineage/lineage.ts'
 import { summarize } from './lineage/mark-rows.ts'
 import { Witness } from './lineage/witness.ts'
 import { GroupedChanges, type Transact } from './memory/grouped.ts'
 import { Remembered } from './memory/same-rows.ts'
-import { connect, LIMITS, Pool, type PoolUsage, placeOf, requestScope } from './pool.ts'
+import { LIMITS, Pool, type PoolUsage, requestScope } from './pool.ts'
 import type { Connection, Work } from './postgres-connection.ts'
+import { type DatabaseOptions, prepareDatabase, withClient } from './prepare-database.ts'
 import { PrimaryCheck } from './primary-check.ts'
 import type { Transaction } from './sql/history.ts'
 import * as listing from './sql/listing.ts'
 import { makeChange } from './sql/make-changes.ts'
-import { migrate, requireKnownSchema, requireUpToDate, tableExists } from './sql/migrate.ts'
-import { countPartitions, requirePartitions } from './sql/partitions.ts'
 import { PostgresLimiter } from './sql/rate-limits.ts'
 import * as reads from './sql/reads.ts'
 import { StatementNames } from './sql/statement-names.ts'
 import * as writes from './sql/writes.ts'
 
-export interface PostgresOptions {
-  readonly databaseUrl: string
-  readonly keys: KeyRing
+export interface PostgresOptions extends DatabaseOptions {
   /** The maximum number of connections, at least `SMALLEST_POOL`. */
   readonly poolSize?: number
   /** Named prepared statements; must be off behind a transaction pooler. */
   readonly prepared?: boolean
-  /** Off: refuses a schema that is not up to date. */
-  readonly autoMigrate?: boolean
-  /** False: refuses a database without a store. */
-  readonly mayCreate?: boolean
-  /** Into how many partitions a new store is divided; a store that exists must have as many. */
-  readonly partitions?: number | undefined
   readonly limits?: typeof LIMITS
   /** The folder in which processes keep what they have confirmed; without it, a restored database is not recognised. */
   readonly witness?: string | undefined
@@ -92,7 +76,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
   const { databaseUrl, prepared = true, poolSize = 10, limits = LIMITS, warn } = options
   if (poolSize < SMALLEST_POOL) throw new OperatorError(`LATCHKEY_PG_POOL must be at least ${SMALLEST_POOL}`)
   const { storeSecret, applied, weaknesses, firstEpoch, partitions } = await withClient(databaseUrl, (client) =>
-    open(client, options),
+    prepareDatabase(client, options),
   )
   const settings = { databaseUrl, names: new StatementNames(prepared, warn), limits, remembered: new Remembered() }
   const sizes = poolSizes(poolSize)
@@ -132,67 +116,6 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
 
 function openLineage({ witness, serves = false }: PostgresOptions, firstEpoch: string): Lineage | undefined {
   return witness === undefined ? undefined : new Lineage(new Witness(witness, firstEpoch), serves)
-}
-
-async function withClient<Result>(databaseUrl: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
-  const client = await connect(databaseUrl)
-  try {
-    return await work(client)
-  } finally {
-    await client.end()
-  }
-}
-
-async function open(client: pg.Client, options: PostgresOptions) {
-  const { databaseUrl, keys, autoMigrate = true, mayCreate = true, partitions } = options
-  await requireFitServer(client)
-  const known = await readSecret(client, databaseUrl, keys)
-  await requireFinishedCopy(client, databaseUrl)
-  if (known === undefined && !mayCreate) {
-    throw new OperatorError(
-      `${placeOf(databaseUrl)} holds no store. Set DATABASE_URL to yours, or create one with \`latchkey account create\`.`,
-    )
-  }
-  await requireKnownSchema(client)
-  if (!autoMigrate) await requireUpToDate(client)
-  const applied = await migrate(client, async () => {
-    const sealed = keys.first.seal(newStoreSecret(), STORE_SECRET_CONTEXT)
-    await client.query('INSERT INTO vault (key_id, sealed_secret, created_at) VALUES ($1, $2, $3)', [
-      keys.first.id,
-      sealed,
-      Date.now(),
-    ])
-  })
-  const storeSecret = known ?? (await readSecret(client, databaseUrl, keys))
-  if (storeSecret === undefined) throw new OperatorError('The store was created but cannot be read')
-  const firstEpoch = await readFirstEpoch(client)
-  if (partitions !== undefined) await requirePartitions(client, partitions, autoMigrate)
-  const [weaknesses, found] = [await findWeaknesses(client), await countPartitions(client)]
-  return { storeSecret, applied, firstEpoch, weaknesses, partitions: found }
-}
-
-/** The store secret; undefined for an empty database. Refuses a ring that lacks a key, and changes nothing. */
-export async function readSecret(
-  client: pg.Client,
-  databaseUrl: string,
-  keys: KeyRing,
-): Promise<Uint8Array | undefined> {
-  if (!(await tableExists(client, 'vault'))) return undefined
-  const seals = (await tableExists(client, 'vault_one_seals')) ? 'seals' : 'true AS seals'
-  const { rows } = await client.query<VaultRow>(`SELECT ${selectList(VAULT)}, ${seals} FROM vault`)
-  return openSecret(rows, keys, placeOf(databaseUrl))
-}
-
-/** Identifies the store, with all its restores. A copy of it has another one. */
-export async function readFirstEpoch(client: pg.Client): Promise<string> {
-  return (await client.query('SELECT epoch FROM homes WHERE number = 1')).rows[0].epoch
-}
-
-export async function requireFinishedCopy(client: pg.Client, databaseUrl: string): Promise<void> {
-  if (!(await tableExists(client, UNFINISHED_COPY))) return
-  throw new OperatorError(
-    `${placeOf(databaseUrl)} is a half-finished copy. Run the same \`latchkey copy\` again to finish it.`,
-  )
 }
 
 type Rest<Operation> = Operation extends (target: never, ...args: infer Args) => unknown ? Args : never

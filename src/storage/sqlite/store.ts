@@ -1,29 +1,24 @@
 // The embedded engine: short reads on the event loop, long reads on reader threads, all changes on a writer thread.
 import { existsSync, mkdirSync } from 'node:fs'
-import { join } from 'node:path'
-import type { DatabaseSync } from 'node:sqlite'
 import { Failure, failure, OperatorError } from '../../tokens/errors.ts'
 import type { Slice, TokenQuery } from '../../tokens/model/page.ts'
-import { VAULT } from '../../tokens/model/tables.ts'
 import type { Damage, Revocations, StoreFiles } from '../../tokens/operator-ports.ts'
 import type { Store, TokenRow } from '../../tokens/ports.ts'
-import type { KeyRing, VaultRow } from '../../tokens/trust/key-ring.ts'
+import type { KeyRing } from '../../tokens/trust/key-ring.ts'
 import { newStoreSecret, STORE_SECRET_CONTEXT, Stamps } from '../../tokens/trust/vault.ts'
 import { readChainLinks } from '../../tokens/upkeep/examination.ts'
 import type { AnswerOf } from '../changes/change.ts'
 import type * as changes from '../changes/operations.ts'
-import { selectList } from '../columns.ts'
-import { UNFINISHED_COPY } from '../locked-tables.ts'
-import { openSecret } from '../store-secret.ts'
 import { isShortRead } from '../usage-queries.ts'
 import { noteOpened, type OpenedFile, requireNotMoved, requireWritable, syncPath } from './files/files.ts'
+import { databaseIn, journalIn, readSecret, requireFinishedCopy } from './files/store-file.ts'
 import type { Recovery } from './journal/journal.ts'
 import { Memory } from './memory/memory.ts'
 import type { ChosenPage } from './sql/listing.ts'
 import { migrate, requireKnownSchema } from './sql/migrate.ts'
 import * as reads from './sql/reads.ts'
 import type * as writes from './sql/writes.ts'
-import { Connection, isBusy, openDatabase, translateError } from './sqlite-connection.ts'
+import { Connection, translateError } from './sqlite-connection.ts'
 import { during, isInRequest, Readers } from './threads/readers.ts'
 import { type EndedThread, RestartingThread } from './threads/restarting-thread.ts'
 
@@ -69,9 +64,6 @@ export interface OpenedStore {
   readonly replayed: number
 }
 
-export const databaseIn = (dataDir: string) => join(dataDir, 'latchkey.db')
-export const journalIn = (dataDir: string) => join(dataDir, 'revocations.log')
-
 /** Opens the store; first creates it or migrates its schema. A wrong master key changes nothing. */
 export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
   const { dataDir, keys, journalPath = journalIn(dataDir), acceptRevocationLoss = false } = options
@@ -103,57 +95,6 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   const readers = new Readers(data, onEnded)
   store = new SqliteStore(db, writer, readers, new Stamps(storeSecret), files)
   return { store, files: store, storeSecret, applied, replayed: writer.recovery.replayed }
-}
-
-/** The store secret; undefined for an empty store. Refuses a ring that lacks a key, and changes nothing. */
-export function readSecret(path: string, keys: KeyRing): Uint8Array | undefined {
-  const vault = readOnce(path, (db) => {
-    const { user_version: schema } = db.prepare('PRAGMA user_version').get() as { user_version: number }
-    if (schema === 0) return requireEmpty(db, path)
-    const rotates = db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'vault_one_seals'").get() !== undefined
-    const seals = rotates ? 'seals' : '1 AS seals'
-    return db.prepare(`SELECT ${selectList(VAULT)}, ${seals} FROM vault`).all() as unknown as VaultRow[]
-  })
-  return vault && openSecret(vault, keys, path)
-}
-
-/** A file without a schema number must be empty, or it belongs to another program. */
-function requireEmpty(db: DatabaseSync, path: string): undefined {
-  if (db.prepare('SELECT 1 FROM sqlite_master').get() === undefined) return undefined
-  throw new OperatorError(
-    `${path} is a database of another program. Name another folder (LATCHKEY_DATA_DIR); nothing was changed.`,
-  )
-}
-
-/** The path and the secret of a store that exists and is complete. */
-export function requireStore(dataDir: string, keys: KeyRing) {
-  const path = databaseIn(dataDir)
-  const storeSecret = existsSync(path) ? readSecret(path, keys) : undefined
-  if (storeSecret === undefined) throw new OperatorError(`There is no store in ${dataDir}`)
-  requireFinishedCopy(path)
-  return { path, storeSecret }
-}
-
-export function isUnfinishedCopy(path: string): boolean {
-  const find = `SELECT 1 FROM sqlite_master WHERE name = '${UNFINISHED_COPY}'`
-  return existsSync(path) && readOnce(path, (db) => db.prepare(find).get()) !== undefined
-}
-
-function requireFinishedCopy(path: string): void {
-  if (!isUnfinishedCopy(path)) return
-  throw new OperatorError(`${path} is a half-finished copy. Run the same \`latchkey copy\` again to finish it.`)
-}
-
-function readOnce<Result>(path: string, read: (db: DatabaseSync) => Result): Result {
-  const db = openDatabase(path, { readOnly: true, timeout: 5_000 })
-  try {
-    return read(db)
-  } catch (error) {
-    if (!isBusy(error)) throw error
-    throw new OperatorError(`${path} is locked by another process, such as \`latchkey copy\`.`)
-  } finally {
-    db.close()
-  }
 }
 
 class SqliteStore implements Store, StoreFiles, Revocations {

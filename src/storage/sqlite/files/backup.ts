@@ -12,9 +12,10 @@ import { BROKEN_JOURNAL, DAMAGED } from '../../../tokens/upkeep/examination.ts'
 import { Journal } from '../journal/journal.ts'
 import { newestSchema, requireKnownSchema } from '../sql/migrate.ts'
 import { Connection, isFull, openDatabase } from '../sqlite-connection.ts'
-import { journalIn, requireStore, type SqliteOptions } from '../store.ts'
+import type { SqliteOptions } from '../store.ts'
 import { Transaction } from '../transaction.ts'
 import { syncPath } from './files.ts'
+import { journalIn, requireStore } from './store-file.ts'
 
 /** 4 MiB at a time, so that progress is shown and other disk accesses are not delayed for long. */
 const STEP_PAGES = 1_000

@@ -19,10 +19,11 @@ import { requireKeys } from '../../store-secret.ts'
 import { Journal } from '../journal/journal.ts'
 import { newestSchema } from '../sql/migrate.ts'
 import { Connection, inUse, isBusy, isCorrupt, isStoreFault, openDatabase } from '../sqlite-connection.ts'
-import { databaseIn, journalIn, readSecret, type SqliteOptions } from '../store.ts'
+import type { SqliteOptions } from '../store.ts'
 import { Transaction } from '../transaction.ts'
 import { forOperator, hashFile } from './backup.ts'
 import { syncPath } from './files.ts'
+import { databaseIn, journalIn, readSecret } from './store-file.ts'
 
 export interface RestoreOptions extends SqliteOptions {
   /** Moves an existing store aside instead of refusing to restore. */
