@@ -2,7 +2,7 @@
 // verify them through every instance, over HTTP and from the memory of verifiers. Every answer is held against the ones before it, and against what is stored in the end.
 import { setTimeout as pause } from 'node:timers/promises'
 import { createVerifier, type Verifier } from '../../client/verifier/verifier.ts'
-import { Ledger, type StoredToken, Writer } from '../faults/ledger.ts'
+import { isLeftOpen, Ledger, type StoredToken, Writer } from '../faults/ledger.ts'
 import { chances } from '../support/seed.ts'
 import type { Target, Targets } from '../support/targets.ts'
 import { type Reply, Wire } from '../trust/wire.ts'
@@ -260,7 +260,7 @@ function byVerifier(verifier: Verifier): Asking {
 
 function outcomeOf(reply: Reply | undefined): 'done' | 'refused' | 'open' {
   if (reply?.status === 200) return 'done'
-  if (reply === undefined || (reply.status === 503 && reply.body.includes('may or may not'))) return 'open'
-  if (reply.status === 503) return 'refused'
-  throw new Error(`a change of status was answered ${reply.status}: ${reply.body}`)
+  if (isLeftOpen(reply)) return 'open'
+  if (reply?.status === 503) return 'refused'
+  throw new Error(`a change of status was answered ${reply?.status}: ${reply?.body}`)
 }

@@ -2,7 +2,7 @@
 // yes is there, one that was refused is not, and one whose answer never came is there whole or not at all.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Targets } from '../support/targets.ts'
-import { Wire } from '../trust/wire.ts'
+import { type Reply, Wire } from '../trust/wire.ts'
 
 export interface StoredToken {
   readonly id: string
@@ -177,9 +177,9 @@ export class Writer {
     if (reply?.status === 200 || reply?.status === 201) {
       ledger.acknowledge(subject, after)
       onYes(reply.body)
-    } else if (reply?.status === 503 && !reply.body.includes('may or may not')) ledger.counts.refused++
-    else if (reply === undefined || reply.status === 503) ledger.leaveOpen(subject, after)
-    else throw new Error(`${method} was answered ${reply.status}: ${reply.body}`)
+    } else if (isLeftOpen(reply)) ledger.leaveOpen(subject, after)
+    else if (reply?.status === 503) ledger.counts.refused++
+    else throw new Error(`${method} was answered ${reply?.status}: ${reply?.body}`)
     return reply !== undefined
   }
 
@@ -189,6 +189,11 @@ export class Writer {
     this.#options.onAnswer?.(performance.now() - start)
     return reply
   }
+}
+
+/** Without an answer, or with one that says so, a change may have been made. */
+export function isLeftOpen(reply: Reply | undefined): boolean {
+  return reply === undefined || /^x-latchkey-error: outcome-unknown\r?$/im.test(reply.head)
 }
 
 /** So many writers at once, each with tokens of its own, until `going` says no or the server is gone. */
