@@ -148,10 +148,11 @@ export class Confirmation {
       if (standing === 'waits') continue
       wait.ends.delete(id)
       if (standing === 'confirmed') wait.confirmed++
-      else wait.removing.push(this.#runOut(verifier, latest, now - wait.begun >= (at - wait.begun) / 2))
+      // What fails is left to the sweep. Caught at once: others may be waited for, and nobody would see the failure before that.
+      else wait.removing.push(this.#runOut(verifier, latest, now - wait.begun >= (at - wait.begun) / 2).catch(() => {}))
     }
     if (wait.ends.size > 0 || !this.#waits.delete(wait)) return
-    void Promise.allSettled(wait.removing).then(wait.done)
+    void Promise.all(wait.removing).then(wait.done)
   }
 
   /** It is removed unless it has called since, so that later changes do not wait for it. One that is gone soon has ended its lease itself. */

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Confirmation } from '../../src/tokens/confirmation.ts'
+import { Failure } from '../../src/tokens/errors.ts'
 import { DECISIVE, type Verifier } from '../../src/tokens/model/lease.ts'
 import type { Caller } from '../../src/tokens/model/permissions.ts'
 import type { Account, TokenRecord } from '../../src/tokens/model/token.ts'
@@ -105,6 +106,27 @@ test('a change that has waited for a lease to run out leaves nothing that the ne
   assert.deepEqual(await confirmation.confirmed(account.id), { confirmed: 0, of: 1 })
   assert.deepEqual(ranOut, [verifier.id])
   assert.equal(await confirmation.confirmed(account.id), undefined)
+  confirmation.close()
+})
+
+test('a lease that has run out and cannot be removed, since the store is cut off, ends neither the wait for others nor the process', async () => {
+  const verifier = await begin({ termMs: 1_000 })
+  await opened.store.insertVerifier(estate.verifierRecord(account, { termMs: 10_000 }), estate.origin())
+  const asked = Promise.withResolvers<void>()
+  const endLease: Store['endLease'] = async (id) => {
+    if (id === verifier.id) asked.resolve()
+    throw new Failure('unavailable')
+  }
+  let now = 0
+  const confirmation = new Confirmation({ ...methodsOf(opened.store), endLease }, 1, {}, () => now)
+  await change('First')
+  const answered = confirmation.confirmed(account.id)
+  await opened.store.findAccount(account.id)
+  now = 1_200
+  await asked.promise
+  await new Promise((resolve) => setTimeout(resolve, 0))
+  now = 10_200
+  assert.deepEqual(await answered, { confirmed: 0, of: 2 })
   confirmation.close()
 })
 
