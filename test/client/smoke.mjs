@@ -38,6 +38,17 @@ require((await check(new Request('http://localhost/orders'))).status === 401, 'a
 require(typeof forExpress({ verify: client }) === 'function', 'express')
 require(typeof forFastify({ verify: client }) === 'function', 'fastify')
 
+// Of Node.js only.
+if (globalThis.Deno === undefined && globalThis.Bun === undefined) {
+  const { createVerifier } = await import('latchkey-client/verifier')
+  const verifier = await createVerifier({ baseUrl, key: accountKey })
+  const sources = []
+  for (const _ of [1, 2]) sources.push((await verifier.verify(token)).source)
+  require(sources.join() === 'service,memory', 'a verifier remembers')
+  // Reports what it has verified.
+  await verifier.close()
+}
+
 const missing = await client.getToken({ id: 'tok_none' }).catch((error) => error)
 require(missing instanceof NotFoundError && missing instanceof LatchkeyError, 'errors can be told apart')
 require(missing.code === 'token-not-found' &&
