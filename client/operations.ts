@@ -598,6 +598,30 @@ export interface GetUsageParams extends Pick<GetTokenUsageParams, 'per' | 'from'
   readonly subAccountId?: string | undefined
 }
 
+export interface AcceptedVerification {
+  /** Of the client; null: not known */
+  readonly address: string | null
+  /** The last time, to the minute */
+  readonly at: string
+}
+
+export interface RefusedVerification extends AcceptedVerification {
+  /** As in `X-Latchkey-Reason` */
+  readonly reason: 'inactive' | 'expired' | 'suspended' | 'address' | 'scope' | 'rate' | 'quota'
+}
+
+export interface RecentVerifications {
+  /** The last addresses, newest first */
+  readonly accepted: readonly AcceptedVerification[]
+  /** The last reasons and addresses, newest first */
+  readonly refused: readonly RefusedVerification[]
+}
+
+export interface GetTokenRecentParams {
+  /** The token id */
+  readonly id: string
+}
+
 export interface SubAccount extends SubAccountSummary {
   /** While suspended, none of its tokens authenticates */
   readonly status: 'active' | 'suspended'
@@ -1146,19 +1170,15 @@ export interface VerifierReport {
   readonly number: number
   /** By token, how often it was decided so, by `accepted` or the reason; at most 2000 tokens */
   readonly tokens: Readonly<Record<string, Readonly<Record<string, number>>>>
-  /** By token, the last use of its former credential: `formerUntil` of the entry says which */
-  readonly formerUses?:
-    | Readonly<
-        Record<
-          string,
-          {
-            readonly until: number
-            readonly agoMs: number
-            readonly address?: string | undefined
-          }
-        >
-      >
-    | undefined
+}
+
+export interface ReportedVerification {
+  /** Null: accepted */
+  readonly reason: 'inactive' | 'expired' | 'suspended' | 'address' | 'scope' | 'rate' | 'quota' | null
+  readonly address: string | null
+  readonly agoMs: number
+  /** The last use of a former credential, beside the verification: `formerUntil` of the entry */
+  readonly formerUntil?: number | undefined
 }
 
 export interface VerifierUsage {
@@ -1166,6 +1186,8 @@ export interface VerifierUsage {
   readonly source: string
   /** Those that are not answered */
   readonly reports: readonly VerifierReport[]
+  /** By token, its last verifications, at most 1000 together; those that are sent again change nothing */
+  readonly recent?: Readonly<Record<string, readonly ReportedVerification[]>> | undefined
 }
 
 export interface LeaseCall {
@@ -1438,6 +1460,11 @@ export interface Operations {
    */
   getUsage: { params: GetUsageParams; data: Usage }
   /**
+   * From where a token was accepted last, and why it was refused. The last 5 addresses, and the last 5 refusals
+   * that differ in reason or address, of 90 days. Written as usage is.
+   */
+  getTokenRecent: { params: GetTokenRecentParams; data: RecentVerifications }
+  /**
    * The account at a glance. Exact counts from one moment. Each is the `total` of the token list with the
    * matching filters: `status`, `effectiveStatus`, `used=never`, `expiresFrom` and `expiresBefore`, `createdFrom`
    * and `createdBefore`.
@@ -1636,6 +1663,7 @@ export const operations: Readonly<Record<keyof Operations, Endpoint>> = {
   listTokenHistory: { method: 'GET', path: '/api/v1/apiClient/token/{id}/history', headers: [], answer: 'page' },
   getTokenUsage: { method: 'GET', path: '/api/v1/apiClient/token/{id}/usage', headers: [], answer: 'data' },
   getUsage: { method: 'GET', path: '/api/v1/apiClient/usage', headers: [], answer: 'data' },
+  getTokenRecent: { method: 'GET', path: '/api/v1/apiClient/token/{id}/recent', headers: [], answer: 'data' },
   getOverview: { method: 'GET', path: '/api/v1/apiClient/overview', headers: [], answer: 'data' },
   whoami: { method: 'GET', path: '/api/v1/apiClient/whoami', headers: [], answer: 'data' },
   listKeys: { method: 'GET', path: '/api/v1/apiClient/key', headers: [], answer: 'page' },

@@ -1,6 +1,13 @@
 // What a verifier remembers, and when it may answer from it: the deciding part of the protocol of docs/verifier.md. It reads no clock
 // and sends nothing: times and answers are arguments, so that a test can explore every order of them.
+import { parseAddress } from '../../src/tokens/verify/addresses.ts'
 import type { ReadyEntry } from '../../src/tokens/verify/entry.ts'
+import {
+  isOnRecord,
+  mergeRecent,
+  type RecentVerification,
+  type RecentVerifications,
+} from '../../src/tokens/verify/recent-verifications.ts'
 
 /** In milliseconds. The first runs evenly but stands still while the machine is suspended; the second goes on, but can be set. */
 export interface Times {
@@ -32,21 +39,20 @@ export interface LeaseCall {
   readonly uses?: Readonly<Record<string, number>>
   /** How many verdicts came from memory, by reason. */
   readonly verdicts?: Readonly<Record<string, number>>
-  readonly usage?: readonly UsageReport[]
+  readonly usage?: {
+    readonly reports: readonly UsageReport[]
+    /** By token: the last verifications from memory. */
+    readonly recent?: Readonly<Record<string, readonly ReportedVerification[]>>
+  }
 }
+
+type ReportedVerification = Omit<RecentVerification, 'at'> & { readonly agoMs: number }
 
 /** The service adds what is sent again under the same number only once. */
 export interface UsageReport {
   readonly number: number
   /** How many verdicts of each token came from memory, by reason. */
   readonly tokens: Readonly<Record<string, Readonly<Record<string, number>>>>
-  readonly formerUses: Readonly<Record<string, { until: number; agoMs: number; address?: string }>>
-}
-
-interface FormerUse {
-  readonly until: number
-  readonly at: number
-  readonly address: string | undefined
 }
 
 interface Lease extends Pick<LeaseAnswer, 'position' | 'termMs'> {
@@ -59,6 +65,8 @@ export interface Remembered {
   readonly entry: ReadyEntry
   /** When the question was sent: the end of the entry counts from here. */
   readonly sentAt: Times
+  /** The last verifications from memory, which need not be reported again within a minute. Their times are monotonic. */
+  recent: RecentVerifications
 }
 
 /** To the service, not answered yet. */
@@ -82,7 +90,7 @@ export interface Memory {
   readonly uses: Map<string, number>
   readonly verdicts: Map<string, number>
   readonly usage: Map<string, Record<string, number>>
-  readonly formerUses: Map<string, FormerUse>
+  readonly recent: Map<string, RecentVerifications>
   takesUsage: boolean
   reports: number
   /** Sent and not answered, and when for the first time: each may have been added, and must be sent again as it is. */
@@ -91,7 +99,7 @@ export interface Memory {
 
 export function newMemory(maxEntries: number): Memory {
   const maps = { entries: new Map(), hashes: new Map(), questions: new Set<Question>(), uses: new Map() }
-  const unreported = { verdicts: new Map(), usage: new Map(), formerUses: new Map() }
+  const unreported = { verdicts: new Map(), usage: new Map(), recent: new Map() }
   const reporting = { takesUsage: false, reports: 0, unanswered: [] }
   return { maxEntries, lease: undefined, isEvicted: false, ...maps, ...unreported, ...reporting }
 }
@@ -140,25 +148,33 @@ const MAX_REPORTS = 2
 /** Longer than this the service need not remember what it has added: better lost than added twice. */
 const REPEATED_MS = 1_200_000
 
-function usageCall(memory: Memory, now: Times): { readonly usage?: readonly UsageReport[] } {
+function usageCall(memory: Memory, now: Times): Pick<LeaseCall, 'usage'> {
   memory.unanswered = memory.unanswered.filter(({ sentAt }) => now.monotonic - sentAt <= REPEATED_MS)
   if (memory.unanswered.length < MAX_REPORTS && memory.usage.size > 0) {
-    const tokens = take(memory.usage)
-    const former = take(memory.formerUses).map(([tokenId, { until, at, address }]) => {
-      const use = { until, agoMs: Math.round(now.monotonic - at), ...(address !== undefined && { address }) }
-      return [tokenId, use] as const
-    })
-    const named = { tokens: Object.fromEntries(tokens), formerUses: Object.fromEntries(former) }
-    memory.unanswered.push({ report: { number: ++memory.reports, ...named }, sentAt: now.monotonic })
+    // Without the methods of iterators, which Node.js 20 lacks.
+    const tokens = [...memory.usage].slice(0, MAX_REPORTED)
+    for (const [tokenId] of tokens) memory.usage.delete(tokenId)
+    const report = { number: ++memory.reports, tokens: Object.fromEntries(tokens) }
+    memory.unanswered.push({ report, sentAt: now.monotonic })
   }
-  return memory.unanswered.length === 0 ? {} : { usage: memory.unanswered.map(({ report }) => report) }
+  const reports = memory.unanswered.map(({ report }) => report)
+  const recent = memory.recent.size > 0 && { recent: takeRecent(memory, now) }
+  return reports.length > 0 || recent ? { usage: { reports, ...recent } } : {}
 }
 
-function take<Value>(waiting: Map<string, Value>): [string, Value][] {
-  // Without the methods of iterators, which Node.js 20 lacks.
-  const some = [...waiting].slice(0, MAX_REPORTED)
-  for (const [tokenId] of some) waiting.delete(tokenId)
-  return some
+/** In a call. The others are reported by the next one. */
+const MAX_RECENT = 1_000
+
+function takeRecent({ recent }: Memory, now: Times): Record<string, readonly ReportedVerification[]> {
+  const reported: Record<string, readonly ReportedVerification[]> = {}
+  let left = MAX_RECENT
+  for (const [tokenId, verifications] of recent) {
+    left -= verifications.length
+    if (left < 0) break
+    reported[tokenId] = verifications.map(({ at, ...rest }) => ({ ...rest, agoMs: Math.round(now.monotonic - at) }))
+    recent.delete(tokenId)
+  }
+  return reported
 }
 
 /** Forgets first: the next call says that everything up to the new position is forgotten. */
@@ -177,6 +193,9 @@ export function leaseFailed(memory: Memory, call: LeaseCall, sentAt: Times, code
     if (!memory.uses.has(tokenId)) memory.uses.set(tokenId, sentAt.monotonic - agoMs)
   }
   for (const [reason, count] of Object.entries(call.verdicts ?? {})) countVerdict(memory, reason, count)
+  for (const [tokenId, reported] of Object.entries(call.usage?.recent ?? {})) {
+    for (const { agoMs, ...rest } of reported) awaitReport(memory, tokenId, { ...rest, at: sentAt.monotonic - agoMs })
+  }
   if (code !== 'lease-lost' && code !== 'verifier-evicted') return
   endLease(memory)
   memory.isEvicted = code === 'verifier-evicted'
@@ -222,7 +241,7 @@ export function answered(memory: Memory, question: Question, hash: string, entry
   drop(memory, hash)
   const [oldest] = entries.keys()
   if (oldest !== undefined && entries.size >= maxEntries) drop(memory, oldest)
-  entries.set(hash, { entry, sentAt: question.sentAt })
+  entries.set(hash, { entry, sentAt: question.sentAt, recent: [] })
   hashes.set(entry.tokenId, [...(hashes.get(entry.tokenId) ?? []), hash])
   return true
 }
@@ -258,8 +277,19 @@ export function countUsage({ usage, maxEntries }: Memory, tokenId: string, reaso
   else if (usage.size < maxEntries) usage.set(tokenId, { [reason]: 1 })
 }
 
-export function markFormerUse({ formerUses, maxEntries }: Memory, tokenId: string, use: FormerUse): void {
-  if (formerUses.size < maxEntries || formerUses.has(tokenId)) formerUses.set(tokenId, use)
+/** A verdict from memory, with where it was asked from. */
+export function noteRecent(memory: Memory, remembered: Remembered, verification: RecentVerification): void {
+  if (isOnRecord(remembered.recent, verification)) return
+  remembered.recent = mergeRecent(remembered.recent, [verification])
+  awaitReport(memory, remembered.entry.tokenId, verification)
+}
+
+/** Applications may give any text as an address. */
+function awaitReport({ recent, maxEntries }: Memory, tokenId: string, verification: RecentVerification): void {
+  const { address } = verification
+  const noted = { ...verification, address: address !== null && parseAddress(address) !== undefined ? address : null }
+  const waiting = recent.get(tokenId)
+  if (waiting !== undefined || recent.size < maxEntries) recent.set(tokenId, mergeRecent(waiting ?? [], [noted]))
 }
 
 export function markUse({ uses, maxEntries }: Memory, tokenId: string, now: Times): void {

@@ -23,9 +23,9 @@ import {
   leaseAnswered,
   leaseCall,
   leaseFailed,
-  markFormerUse,
   markUse,
   newMemory,
+  noteRecent,
   type Times,
 } from './memory.ts'
 
@@ -38,7 +38,7 @@ export interface VerifierOptions {
   readonly name?: string | undefined
   /** 2 to 60; 10 unless said otherwise. A change waits so long for a verifier that has stopped without `close()`. */
   readonly leaseSeconds?: number | undefined
-  /** Credentials that are remembered; 100,000 unless said otherwise, about 700 bytes each. */
+  /** Credentials that are remembered; 100,000 unless said otherwise, about 900 bytes each. */
   readonly maxEntries?: number | undefined
   /** How long a question to the service may take; 5,000 unless said otherwise. */
   readonly timeoutMs?: number | undefined
@@ -213,13 +213,14 @@ export class LeasedVerifier implements Verifier {
     if (hasEnded(remembered, now) || !holdsLease(memory, now)) return undefined
     this.#countFromMemory++
     const { tokenId, formerUntil } = remembered.entry
-    const reason = verdict.accepted ? 'accepted' : verdict.reason
-    countVerdict(memory, reason)
-    countUsage(memory, tokenId, reason)
+    const reason = verdict.accepted ? null : verdict.reason
+    countVerdict(memory, reason ?? 'accepted')
+    countUsage(memory, tokenId, reason ?? 'accepted')
+    const verification = { reason, address: access.address ?? null, at: now.monotonic }
+    noteRecent(memory, remembered, verification)
     if (verdict.accepted) {
       markUse(memory, tokenId, now)
-      const use = formerUntil !== undefined && { until: formerUntil, at: now.monotonic, address: access.address }
-      if (use) markFormerUse(memory, tokenId, use)
+      if (formerUntil !== undefined) noteRecent(memory, remembered, { ...verification, formerUntil })
     }
     return { ...verdict, source: 'memory' }
   }
@@ -265,7 +266,7 @@ export class LeasedVerifier implements Verifier {
   }
 
   #usageOf({ usage }: LeaseCall) {
-    return usage && { usage: { source: this.#source, reports: usage } }
+    return usage && { usage: { source: this.#source, ...usage } }
   }
 
   /** One call for the lease; the failure, if there is one. */

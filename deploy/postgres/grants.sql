@@ -10,7 +10,7 @@ GRANT SELECT, INSERT, UPDATE ON accounts, account_keys, sub_accounts, token_sear
   TO latchkey_service;
 GRANT SELECT, INSERT, UPDATE, DELETE ON tokens, retired_credentials, idempotency_keys, rate_limits, limits, token_tags,
   sessions, spent_sign_ins, verifiers, webhooks, webhook_deliveries, claims, usage_hours, usage_days, usage_busiest, usage_reports,
-  bulk_operations, bulk_parts
+  recent_verifications, bulk_operations, bulk_parts
   TO latchkey_service;
 -- In a store with partitions by account.
 DO $$

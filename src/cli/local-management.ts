@@ -35,6 +35,7 @@ import { exportHistory, exportKeys, exportSubAccounts, exportTokens } from '../w
 import { historyToWire, idsIn } from '../wire/history.ts'
 import { keyToWire } from '../wire/key.ts'
 import { leakToWire } from '../wire/leak.ts'
+import { recentToWire } from '../wire/recent-verifications.ts'
 import { subAccountToWire } from '../wire/sub-account.ts'
 import { tokenToWire } from '../wire/token.ts'
 import { usageToWire } from '../wire/usage.ts'
@@ -88,8 +89,9 @@ export class LocalManagement implements Management {
   /** A use of the credential, as it is over HTTP. */
   async verify(credential: string, access: Access) {
     const { verification } = this.#registry
+    const { address, ...scopes } = readAccess({ ...access })
     try {
-      return verdictToWire(await verification.verify(credential, () => readAccess({ ...access })))
+      return verdictToWire(await verification.verify(credential, address, () => scopes))
     } finally {
       await verification.flush()
     }
@@ -138,6 +140,10 @@ export class LocalManagement implements Management {
   async tokenUsage(id: string, query: RawQuery) {
     const range = readUsageRange(query, this.#operator.origin().at)
     return usageToWire(range, await this.#registry.usage.ofToken(await this.#forOwnerOf(id), id, range))
+  }
+
+  async recentVerifications(id: string) {
+    return recentToWire(await this.#registry.usage.recentOf(await this.#forOwnerOf(id), id))
   }
 
   accountOf(tokenId: string) {

@@ -131,8 +131,6 @@ function revocationBy(before: TokenRecord, after: TokenRecord, at: Timestamp): R
   return { kind: isOff ? 'token-off' : 'token-expiry', id, at, version, ...(isEarlier && { expiresAt }) }
 }
 
-const UNUSED = { lastUsedAt: null, lastUsedFrom: null } as const
-
 function planRotation(before: Stamped<TokenRecord>, rotation: Rotation, origin: Origin, stamps: Stamps): TokenPlan {
   const { at } = origin
   const { after: changed, retired, outlived, facts } = applyRotation<TokenRecord>(before, rotation, at)
@@ -145,7 +143,7 @@ function planRotation(before: Stamped<TokenRecord>, rotation: Rotation, origin: 
     ...NOTHING_ELSE,
     before,
     after,
-    retired: retired && { ...retired, ...UNUSED, stamp },
+    retired: retired && { ...retired, stamp },
     endRetiredUpTo: outlived,
     event: historyEvent(accountId, 'token.rotate', after, {}, facts),
     revocation: {

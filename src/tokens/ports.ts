@@ -36,6 +36,7 @@ import type { KeyRing, VaultStore } from './trust/key-ring.ts'
 import type { Stamped, Tampered } from './trust/stamp.ts'
 import type { Stamps } from './trust/vault.ts'
 import type { Candidate } from './trust/verdict.ts'
+import type { RecentVerifications } from './verify/recent-verifications.ts'
 
 /**
  * What every engine guarantees:
@@ -117,16 +118,9 @@ export interface UseStore {
    * not written; the answer has those on record.
    */
   saveUses(marks: ReadonlyMap<string, Timestamp>): Promise<ReadonlyMap<string, Timestamp>>
-  /** To the minute, too. Those that are no longer there are ignored. */
-  saveFormerUses(uses: readonly FormerUse[]): Promise<void>
-}
-
-/** Of the former credential of a token that works until then. */
-export interface FormerUse {
-  readonly tokenId: string
-  readonly until: Timestamp
-  readonly at: Timestamp
-  readonly address: string | null
+  /** Merges what was noted of tokens with what is on record, and answers that; unknown tokens are ignored. See `mergeRecent`. */
+  saveRecent(noted: ReadonlyMap<string, RecentVerifications>): Promise<ReadonlyMap<string, RecentVerifications>>
+  findRecent(tokenId: string): Promise<RecentVerifications>
 }
 
 /** Of tokens, sub-accounts and accounts, whose counts are sums: see model/usage.ts. */

@@ -5,6 +5,7 @@ import type { Timestamp } from './model/token.ts'
 import {
   BUSIEST_DAYS,
   candidatesIn,
+  DAY_MS,
   dayOf,
   HOUR_MS,
   KEPT_DAYS,
@@ -18,7 +19,8 @@ import {
   type UsageRange,
   usageQuestion,
 } from './model/usage.ts'
-import type { Parts, SubAccountStore, TokenRow, TokenStore, UsageStore } from './ports.ts'
+import type { Parts, SubAccountStore, TokenRow, TokenStore, UsageStore, UseStore } from './ports.ts'
+import { RECENT_DAYS, type RecentVerifications } from './verify/recent-verifications.ts'
 
 /** In one transaction, which must not delay changes. */
 const AGED_AT_ONCE = 500
@@ -28,17 +30,32 @@ export interface BusyToken extends TokenRow {
   readonly accepted: number
 }
 
-export class Usage {
-  readonly #parts: Pick<Parts<UsageStore & TokenStore & SubAccountStore>, 'store' | 'now'>
+type Ports = UsageStore & Pick<UseStore, 'findRecent'> & TokenStore & SubAccountStore
+type UsageParts = Pick<Parts<Ports>, 'store' | 'now'>
 
-  constructor(parts: Pick<Parts<UsageStore & TokenStore & SubAccountStore>, 'store' | 'now'>) {
+export class Usage {
+  readonly #parts: UsageParts
+
+  constructor(parts: UsageParts) {
     this.#parts = parts
   }
 
-  async ofToken({ accountId, permissions }: Caller, id: string, range: UsageRange): Promise<UsageBucket[]> {
+  async ofToken(caller: Caller, id: string, range: UsageRange): Promise<UsageBucket[]> {
+    await this.#requireToken(caller, id)
+    return this.#read(caller.accountId, [id], range)
+  }
+
+  /** What is kept of its last verifications. */
+  async recentOf(caller: Caller, id: string): Promise<RecentVerifications> {
+    const { store, now } = this.#parts
+    await this.#requireToken(caller, id)
+    const since = now() - RECENT_DAYS * DAY_MS
+    return (await store.findRecent(id)).filter(({ at }) => at > since)
+  }
+
+  async #requireToken({ accountId, permissions }: Caller, id: string): Promise<void> {
     const row = await this.#parts.store.findToken(accountId, id)
     if (row === undefined || !sees(permissions, row.token.subAccountId)) throw new Failure('token-not-found')
-    return this.#read(accountId, [id], range)
   }
 
   /** Of a sub-account, or of all that the caller sees. Counts of deleted tokens are among them. */
@@ -104,6 +121,7 @@ function keptUsage(now: Timestamp): KeptUsage {
     day: today - KEPT_DAYS.hour,
     month: monthOf(today - KEPT_DAYS.day).month,
     busiestDay: today - BUSIEST_DAYS,
+    recentDay: today - RECENT_DAYS,
     reportedAt: now - HOUR_MS,
   }
 }

@@ -5,15 +5,16 @@ import type { Counts, ReportedUsage } from './model/lease-fields.ts'
 import type { LimitUse } from './model/limit.ts'
 import { type Caller, seesToken } from './model/permissions.ts'
 import type { VerifiedToken } from './model/token.ts'
-import { ACCEPTED, COUNTED, type TokenUsage } from './model/usage.ts'
+import { COUNTED, type TokenUsage } from './model/usage.ts'
 import type { Parts, UsageStore, UseStore, VerificationStore } from './ports.ts'
-import { FormerUses } from './record/former-uses.ts'
+import { RecentVerifications } from './record/recent-verifications.ts'
 import { UsageCounts } from './record/usage-counts.ts'
 import { LastUses } from './record/uses.ts'
 import type { Accepted, Candidate, Verdict } from './trust/verdict.ts'
 import { kindOfCredential } from './verify/credential-format.ts'
 import { type Entry, entryOf } from './verify/entry.ts'
 import { type Access, judgePolicy, type PolicyOwner, type PolicyRefusal } from './verify/policy.ts'
+import { REFUSED } from './verify/recent-verifications.ts'
 import { judge } from './verify/verdict.ts'
 
 /** Not allowed to a credential that does authenticate. */
@@ -35,9 +36,6 @@ export interface Explanation {
   readonly limits: readonly (LimitUse & { readonly left: number })[]
 }
 
-/** In the counts. What was altered is not counted. */
-const POSITIONS: ReadonlyMap<string, number> = new Map(COUNTED.map((reason, position) => [reason, position]))
-
 export type VerificationPorts = VerificationStore & LimitStore & UseStore & Pick<UsageStore, 'addUsage'>
 
 export class Verification {
@@ -45,23 +43,27 @@ export class Verification {
   readonly #limiter: Limiter
   readonly uses: LastUses
   readonly usage: UsageCounts
-  readonly #formerUses: FormerUses
+  readonly #recent: RecentVerifications
 
   constructor(parts: Parts<VerificationPorts>) {
     this.#parts = parts
     this.#limiter = new Limiter(parts.store, () => ({ now: parts.now(), monotonic: performance.now() }))
     this.uses = new LastUses(parts.store)
     this.usage = new UsageCounts(parts.store, parts.now)
-    this.#formerUses = new FormerUses(parts.store)
+    this.#recent = new RecentVerifications(parts.store)
   }
 
   /**
    * For gateways. Every verdict asks the authoritative store, if only whether something has changed (decision 015). Writes
-   * nothing on its path, except to reserve units of a rate or quota. `readAccess` is called once the credential has
+   * nothing on its path, except to reserve units of a rate or quota. `readScopes` is called once the credential has
    * authenticated. Without an address, a credential that is bound to addresses is refused.
    */
-  async verify(presented: string, readAccess: () => Access = () => ({ address: undefined })): Promise<Decision> {
-    return this.#decide(await this.introspect(presented), readAccess)
+  async verify(
+    presented: string,
+    address?: string,
+    readScopes: () => Pick<Access, 'scopes'> = () => ({}),
+  ): Promise<Decision> {
+    return this.#decide(await this.introspect(presented), address, readScopes)
   }
 
   /** For a verifier, to whom credentials of others are unknown: with what it may remember, if anything. */
@@ -70,31 +72,37 @@ export class Verification {
     const seen = candidate && seesToken(caller, candidate.token) ? candidate : undefined
     const verdict = this.#judge(seen)
     const entry = entryOf(verdict, this.#parts.now())
-    const decision = await this.#decide(verdict, () => access)
+    const decision = await this.#decide(verdict, access.address, () => access)
     return entry === undefined ? decision : { ...decision, entry }
   }
 
-  async #decide(verdict: Verdict, readAccess: () => Access): Promise<Decision> {
-    if (!verdict.accepted) return this.#counted(verdict)
+  async #decide(
+    verdict: Verdict,
+    address: string | undefined,
+    readScopes: () => Pick<Access, 'scopes'>,
+  ): Promise<Decision> {
+    if (!verdict.accepted) return this.#counted(verdict, address)
     const { token, policies } = verdict
-    const access = readAccess()
-    const refused = judgePolicy(policies, access)
-    if (refused !== undefined) return this.#counted({ accepted: false, ...refused, token })
-    if (policies.limits.length === 0) return this.#counted(verdict, access.address)
+    const refused = judgePolicy(policies, { ...readScopes(), address })
+    if (refused !== undefined) return this.#counted({ accepted: false, ...refused, token }, address)
+    if (policies.limits.length === 0) return this.#counted(verdict, address)
     const taken = await this.#limiter.take(policies.limits)
-    return this.#counted(taken.accepted ? { ...verdict, left: taken.left } : { ...taken, token }, access.address)
+    return this.#counted(taken.accepted ? { ...verdict, left: taken.left } : { ...taken, token }, address)
   }
 
   #counted(decision: Decision, address: string | null = null): Decision {
     const { token } = decision
     if (token === undefined) return decision
     const at = this.#parts.now()
-    if (decision.accepted) {
-      this.uses.note(token.id, at)
-      if (decision.formerUntil !== null) this.#formerUses.note(token.id, decision.formerUntil, at, address)
-    }
-    const verdict = decision.accepted ? ACCEPTED : POSITIONS.get(decision.reason)
-    if (verdict !== undefined) this.usage.note(token, verdict, at)
+    const reason = decision.accepted ? null : REFUSED.find((each) => each === decision.reason)
+    // Of what was altered nothing is counted.
+    if (reason === undefined) return decision
+    const isNew = this.usage.note(token, COUNTED.indexOf(reason ?? 'accepted'), at, address)
+    if (isNew) this.#recent.note(token.id, { reason, address, at })
+    if (!decision.accepted) return decision
+    if (isNew) this.uses.note(token.id, at)
+    const { formerUntil } = decision
+    if (formerUntil !== null) this.#recent.note(token.id, { reason, address, at, formerUntil })
     return decision
   }
 
@@ -106,19 +114,22 @@ export class Verification {
     }
   }
 
-  /** And how often it has accepted and refused each token. */
-  async noteUsage(caller: Caller, { source, reports }: ReportedUsage): Promise<void> {
+  /** And how often it has accepted and refused each token, and which verifications were the last. */
+  async noteUsage(caller: Caller, { source, reports, recent = {} }: ReportedUsage): Promise<void> {
     const at = this.#parts.now()
-    for (const { number, tokens, formerUses = {} } of reports) {
+    for (const [tokenId, reported] of Object.entries(recent)) {
+      if ((await this.#findSeen(caller, tokenId)) === undefined) continue
+      for (const { reason, address, agoMs, formerUntil } of reported) {
+        this.#recent.note(tokenId, { reason, address, at: at - agoMs, ...(formerUntil && { formerUntil }) })
+      }
+    }
+    for (const { number, tokens } of reports) {
       const counted: TokenUsage[] = []
       for (const [tokenId, verdicts] of Object.entries(tokens)) {
         const token = await this.#findSeen(caller, tokenId)
         if (token === undefined) continue
         const { subAccountId, accountId } = token
         counted.push({ tokenId, subAccountId, accountId, counts: COUNTED.map((verdict) => verdicts[verdict] ?? 0) })
-      }
-      for (const [id, { until, agoMs, address = null }] of Object.entries(formerUses)) {
-        if ((await this.#findSeen(caller, id)) !== undefined) this.#formerUses.note(id, until, at - agoMs, address)
       }
       // With the account, verifiers of others cannot use the same name.
       if (counted.length > 0) this.usage.add({ source: `${caller.accountId} ${source}`, number, tokens: counted })
@@ -130,9 +141,9 @@ export class Verification {
     return token !== undefined && seesToken(caller, token) ? token : undefined
   }
 
-  /** Last uses and counts, together. */
+  /** Last uses, counts and last verifications, together. */
   async flush(): Promise<void> {
-    const outcomes = await Promise.allSettled([this.uses.flush(), this.usage.flush(), this.#formerUses.flush()])
+    const outcomes = await Promise.allSettled([this.uses.flush(), this.usage.flush(), this.#recent.flush()])
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
   }
 

@@ -78,6 +78,18 @@ describe('behind a trusted proxy', () => {
       assert.match(estate.logged.join(''), new RegExp(`"tokenId":"${id}","address":"${address}"`))
     }
   })
+
+  test('the last verifications of a token have the address that policies see, and none where it cannot be read', async () => {
+    const { id, credential } = await estate.token()
+    for (const forwarded of ['203.0.113.7:443', '::ffff:203.0.113.8', '[2001:db8::1]:80', 'unknown']) {
+      const headers = [bearer(credential), ['x-forwarded-for', forwarded] as const]
+      assert.equal((await estate.ask({ path: '/api/v1/verify', headers })).status, 204)
+    }
+    await estate.running.registry.verification.flush()
+    const { json } = await estate.mineAsks({ path: `/api/v1/apiClient/token/${id}/recent` })
+    const addresses = new Set(json.data.accepted.map(({ address }: { address: string | null }) => address))
+    assert.deepEqual(addresses, new Set([null, '2001:db8::1', '203.0.113.8', '203.0.113.7']))
+  })
 })
 
 describe('X-Forwarded-For of a peer that is not trusted', () => {

@@ -11,6 +11,9 @@ const [HOUR, DAY] = [3_600_000, 86_400_000]
 
 const NONE = { inactive: 0, expired: 0, suspended: 0, address: 0, scope: 0, rate: 0, quota: 0 }
 
+/** Where these tests ask from. */
+const HERE = '127.0.0.1'
+
 type Bucket = { readonly from: string; readonly accepted: number; readonly refused: typeof NONE }
 
 /** What a test counts can be at the end of one bucket and the beginning of the next. */
@@ -21,6 +24,19 @@ function sumOf({ json }: Heard) {
     for (const reason of Object.keys(NONE) as (keyof typeof NONE)[]) sum[reason] += refused[reason]
   }
   return sum
+}
+
+/** All of a minute ago at most. */
+function recentIn({ json }: Heard) {
+  const { accepted, refused } = json.data as Record<
+    'accepted' | 'refused',
+    { reason: string; address: string; at: string }[]
+  >
+  for (const { at } of [...accepted, ...refused]) assert.ok(Math.abs(Date.parse(at) - Date.now()) < 60_000)
+  return {
+    accepted: accepted.map(({ address }) => address),
+    refused: refused.map(({ reason, address }) => [reason, address]),
+  }
 }
 
 const time = (at: number) => encodeURIComponent(new Date(at).toISOString())
@@ -35,7 +51,10 @@ async function used(estate: Estate, policy: object | null, paths: readonly strin
 const mine = (estate: Estate, path: string) => ({ path, headers: [bearer(estate.mine.key)] })
 const verify = (times: number, query = '') => Array.from({ length: times }, () => `/api/v1/verify${query}`)
 
-const counted: Record<string, [object | null, readonly string[], object, object]> = {
+const counted: Record<
+  string,
+  [object | null, readonly string[], object, Partial<Record<'accepted' | keyof typeof NONE, number>>]
+> = {
   'accepted ones': [null, verify(3), {}, { accepted: 3 }],
   'refusals for want of a scope': [
     { scopes: ['a'] },
@@ -84,8 +103,21 @@ export const usageScenarios: readonly Scenario[] = [
       body: (heard) => assert.deepEqual(sumOf(heard), { accepted: 0, ...NONE, ...expected }),
     }),
   ),
+  ...Object.entries(counted).map(
+    ([what, [policy, paths, fields, { accepted, ...refused }]]): Scenario => ({
+      name: `from where, when and why is on record of ${what}`,
+      ask: async (estate) => mine(estate, `${TOKEN}/${await used(estate, policy, paths, fields)}/recent`),
+      status: 200,
+      body: (heard) => {
+        assert.deepEqual(recentIn(heard), {
+          accepted: accepted === undefined ? [] : [HERE],
+          refused: Object.keys(refused).map((reason) => [reason, HERE]),
+        })
+      },
+    }),
+  ),
   {
-    name: 'introspecting and explaining a token is no usage',
+    name: 'introspecting and explaining a token is no usage, and on record nowhere',
     ask: async (estate) => {
       const { id, credential } = await aToken(estate, null, null)
       const headers = [['content-type', 'application/x-www-form-urlencoded']] as const
@@ -98,10 +130,50 @@ export const usageScenarios: readonly Scenario[] = [
       assert.equal(json.active, true)
       await estate.mineAsks({ path: `${TOKEN}/${id}/explain` })
       await estate.running.registry.verification.flush()
+      const recent = await estate.mineAsks({ path: `${TOKEN}/${id}/recent` })
+      assert.deepEqual(recent.json.data, { accepted: [], refused: [] })
       return mine(estate, `${TOKEN}/${id}/usage`)
     },
     status: 200,
     body: (heard) => assert.deepEqual(sumOf(heard), { accepted: 0, ...NONE }),
+  },
+  {
+    name: 'the last reason why a token was refused comes first, and each is named once',
+    ask: async (estate) => {
+      const { id, credential } = await aToken(estate, { scopes: ['a'] }, null)
+      const verify = (scope: string) =>
+        estate.ask({ path: `/api/v1/verify?scope=${scope}`, headers: [bearer(credential)] })
+      await verify('b')
+      await verify('b')
+      await estate.mineAsks({
+        method: 'PATCH',
+        path: `${TOKEN}/${id}`,
+        body: { policy: { addresses: ['203.0.113.9'] } },
+      })
+      await verify('a')
+      await estate.running.registry.verification.flush()
+      return mine(estate, `${TOKEN}/${id}/recent`)
+    },
+    status: 200,
+    body: (heard) => {
+      const refused = ['address', 'scope'].map((reason) => [reason, HERE])
+      assert.deepEqual(recentIn(heard), { accepted: [], refused })
+    },
+  },
+  {
+    name: 'the last verifications of a token take no parameters',
+    ask: async (estate) => mine(estate, `${TOKEN}/${(await estate.token()).id}/recent?limit=1`),
+    status: 400,
+    body: ({ json }) => assert.equal(json.error.message, 'Unknown parameter "limit"; none is allowed here'),
+  },
+  {
+    name: 'the last verifications of a token of another account are answered like those of none',
+    ask: async (estate) => ({
+      path: `${TOKEN}/${(await estate.token()).id}/recent`,
+      headers: [bearer(estate.theirs.key)],
+    }),
+    status: 404,
+    body: NOT_FOUND,
   },
   {
     name: 'usage is by days of the last 30 days unless asked otherwise, empty ones included, oldest first',

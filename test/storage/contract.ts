@@ -13,6 +13,7 @@ import { describeListingProperties } from './contract/listing-properties.ts'
 import { describeMasterKeys } from './contract/master-keys.ts'
 import { describeOverview } from './contract/overview.ts'
 import { describePolicies } from './contract/policies.ts'
+import { describeRecentVerifications } from './contract/recent-verifications.ts'
 import { describeSessions } from './contract/sessions.ts'
 import { describeSubAccounts } from './contract/sub-accounts.ts'
 import { describeTokens } from './contract/tokens.ts'
@@ -40,6 +41,7 @@ const parts: Record<string, Part> = {
   'the overview': describeOverview,
   verification: describeVerification,
   usage: describeUsage,
+  'recent verifications': describeRecentVerifications,
   history: describeHistory,
   'verifiers and news': describeVerifiers,
   'webhooks, claims and what ends soon': describeWebhookStore,

@@ -183,7 +183,7 @@ async function tokensOf(
     if (index % 13 === 3) await registry.rotateToken(caller, id, index % 2 === 0 ? 3_600 : 0, origin)
     if (index % 13 === 4) await registry.deleteToken(caller, id, origin)
     // All of them, since asking for everything below would be uses too; what is refused stays unused.
-    await registry.verification.verify(credentials[index] ?? '', () => ({ address: '127.0.0.1' }))
+    await registry.verification.verify(credentials[index] ?? '', '127.0.0.1')
   }
   const used = records.map(({ id, subAccountId }) => ({ tokenId: id, subAccountId, accountId }))
   return { ids, credentials, used }

@@ -293,6 +293,10 @@ function describePlans(partitions: number): void {
         }),
       ),
     'uses saved': () => writes.saveUses(session(), new Map([[token.id, 1]])),
+    'last verifications saved': () =>
+      writes.saveRecent(session(), new Map([[token.id, [{ reason: null, address: null, at: 1 }]]])),
+    'the last verifications of a token': () => reads.findRecent(db, token.id),
+    'the last uses of tokens and of former credentials': () => reads.findActivity(db, [token.id], 1),
     'a deletion': () => make(operations.changeToken(account.id, token.id, { kind: 'delete' }, origin)),
     'a request with an idempotency key': () => reads.findRequest(db, account.id, 'key_x', 'k'),
     'one sub-account': () => reads.findSubAccount(db, account.id, subAccount.id),
@@ -329,6 +333,7 @@ function describePlans(partitions: number): void {
   const acrossAccounts = new Set([
     'tokens that may have been imported',
     'uses saved',
+    'last verifications saved',
     'tokens of all accounts that expire soon',
     'tokens that are to be announced',
     'the owner of an id',

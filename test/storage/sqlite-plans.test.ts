@@ -319,6 +319,11 @@ describe('query plans', () => {
       writes.passEvents(transaction, 'whk_x', 1)
     }),
     'uses saved': change((transaction) => writes.saveUses(transaction, new Map([[token.id, 1]]))),
+    'last verifications saved': change((transaction) =>
+      writes.saveRecent(transaction, new Map([[token.id, [{ reason: null, address: null, at: 1 }]]])),
+    ),
+    'the last verifications of a token': () => reads.findRecent(db, token.id),
+    'the last uses of tokens and of former credentials': () => reads.findActivity(db, [token.id], 1),
     'a deletion': asked(() => operations.changeToken(account.id, token.id, { kind: 'delete' }, origin)),
     'a request with an idempotency key': () => reads.findRequest(db, account.id, 'key_x', 'k'),
     'one sub-account': () => reads.findSubAccount(db, account.id, subAccount.id),

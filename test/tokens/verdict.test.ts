@@ -45,7 +45,7 @@ const aSubAccount = (fields: Partial<SubAccount> = {}): SubAccount => ({
 const stampToken = (row: TokenRecord) => ({ ...row, stamp: stampOf(TOKENS, row, stamps) })
 const stampSubAccount = (row: SubAccount) => ({ ...row, stamp: stampOf(SUB_ACCOUNTS, row, stamps) })
 const retire = (fields: Partial<RetiredCredential> = {}): Stamped<RetiredCredential> => {
-  const row = { digest: former, tokenId: 'tok_1', retiresAt: NOW + 1, lastUsedAt: null, lastUsedFrom: null, ...fields }
+  const row = { digest: former, tokenId: 'tok_1', retiresAt: NOW + 1, ...fields }
   return { ...row, stamp: stampOf(RETIRED_CREDENTIALS, row, stamps) }
 }
 const candidate = (

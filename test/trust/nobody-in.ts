@@ -139,6 +139,12 @@ export const guarded: Readonly<Record<string, Guarded>> = {
     other: 404,
     missing: `${TOKEN}/${NOWHERE}/usage`,
   },
+  [`GET ${TOKEN}/:id/recent`]: {
+    ask: withToken({}, '/recent'),
+    owner: 200,
+    other: 404,
+    missing: `${TOKEN}/${NOWHERE}/recent`,
+  },
   'GET /api/v1/apiClient/usage': {
     ask: ofSubAccount('/api/v1/apiClient/usage?subAccountId=:id'),
     owner: 200,

@@ -373,7 +373,7 @@ function copyOf(holder: Holder): Mutable {
     hashes: new Map(memory.hashes),
     questions: new Set(of ? [of as Question] : []),
   }
-  const unreported = { uses: new Map(), verdicts: new Map(), usage: new Map(), formerUses: new Map() }
+  const unreported = { uses: new Map(), verdicts: new Map(), usage: new Map(), recent: new Map() }
   return {
     ...holder,
     memory: { ...memory, ...maps, ...unreported, unanswered: [] },

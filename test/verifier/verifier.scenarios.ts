@@ -268,6 +268,34 @@ export function describeVerifiers(engine: Engine): void {
       assert.ok(from === null || from === '203.0.113.9', from)
     })
 
+    test('report from where a token was accepted and why it was refused, whatever they were told of the address', async () => {
+      const { verifier } = await start()
+      const { id, credential } = await estate.token({ policy: { scopes: ['a'] } as never })
+      await warm(verifier, credential)
+      for (const address of ['203.0.113.9', '203.0.113.10', 'x'.repeat(10_000)]) {
+        await said(verifier, credential, { address })
+        assert.deepEqual(await said(verifier, credential, { scope: 'b', address }), ['scope', 'memory'])
+      }
+      await end(verifier)
+      const path = `/api/v1/apiClient/token/${id}/recent`
+      const known = async () => {
+        await estate.running.registry.verification.flush()
+        const { accepted, refused } = (await estate.mineAsks({ path })).json.data as Record<
+          'accepted' | 'refused',
+          { reason: string; address: string | null }[]
+        >
+        return {
+          accepted: new Set(accepted.map(({ address }) => address)),
+          refused: new Set(refused.map(({ reason, address }) => `${reason} ${address}`)),
+        }
+      }
+      const addresses = ['203.0.113.9', '203.0.113.10', null]
+      const all = { accepted: new Set(addresses), refused: new Set(addresses.map((address) => `scope ${address}`)) }
+      let found = await known()
+      for (; found.refused.size < 3; await setImmediate()) found = await known()
+      assert.deepEqual(found, all)
+    })
+
     test('that are evicted go on by asking the service', async () => {
       const { verifier } = await start()
       const { credential } = await estate.token()

@@ -3,8 +3,10 @@ import { type Static, Type } from 'typebox'
 import { reasonOf } from '../../tokens/errors.ts'
 import { readOnce } from '../../tokens/model/page.ts'
 import { NOT_A_TIME } from '../../tokens/model/times.ts'
-import { BAD_PER, KEPT_DAYS, type Per, REFUSED, type RefusedFor, readUsageRange } from '../../tokens/model/usage.ts'
+import { BAD_PER, KEPT_DAYS, type Per, readUsageRange } from '../../tokens/model/usage.ts'
+import { MOST_KEPT, RECENT_DAYS, REFUSED, type RefusedFor } from '../../tokens/verify/recent-verifications.ts'
 import { exportUsage } from '../../wire/exports.ts'
+import { recentToWire } from '../../wire/recent-verifications.ts'
 import { usageToWire } from '../../wire/usage.ts'
 import type { ServerParts } from './route.ts'
 import { type AccountRoute, NOT_YOURS } from './route.ts'
@@ -32,6 +34,33 @@ const Usage = Type.Object(
   { title: 'Usage' },
 )
 type WireUsage = Static<typeof Usage>
+
+const from = {
+  address: Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    description: 'Of the client; null: not known',
+    examples: ['203.0.113.9'],
+  }),
+  at: schemas.time('The last time, to the minute'),
+}
+
+const RecentVerifications = Type.Object(
+  {
+    accepted: Type.Array(Type.Object(from, { title: 'AcceptedVerification' }), {
+      maxItems: MOST_KEPT,
+      description: 'The last addresses, newest first',
+    }),
+    refused: Type.Array(
+      Type.Object(
+        { reason: schemas.oneOf<RefusedFor>(REFUSED, 'As in `X-Latchkey-Reason`'), ...from },
+        { title: 'RefusedVerification' },
+      ),
+      { maxItems: MOST_KEPT, description: 'The last reasons and addresses, newest first' },
+    ),
+  },
+  { title: 'RecentVerifications' },
+)
+type WireRecent = Static<typeof RecentVerifications>
 
 const { hour, day } = KEPT_DAYS
 
@@ -108,5 +137,23 @@ export function usageRoutes({ now }: ServerParts): readonly AccountRoute[] {
       return { data }
     },
   }
-  return [ofToken, ofAccount]
+  const recent: AccountRoute = {
+    method: 'GET',
+    tag: 'Usage',
+    url: '/api/v1/apiClient/token/:id/recent',
+    operationId: 'getTokenRecent',
+    summary: 'From where a token was accepted last, and why it was refused',
+    description:
+      `The last ${MOST_KEPT} addresses, and the last ${MOST_KEPT} refusals that differ in reason or address, of ${RECENT_DAYS} days. ` +
+      'Written as usage is.',
+    params: schemas.TokenId,
+    data: RecentVerifications,
+    success: { message: 'Recent verifications retrieved successfully' },
+    failures: { 404: [reasonOf('token-not-found')] },
+    async answer({ usage }, { caller, params }) {
+      const data: WireRecent = recentToWire(await usage.recentOf(caller, params.id))
+      return { data, tokenId: params.id }
+    },
+  }
+  return [ofToken, ofAccount, recent]
 }

@@ -2,11 +2,19 @@
 import { Type } from 'typebox'
 import { reasonOf } from '../../tokens/errors.ts'
 import { LEASE_SECONDS, MOST_NEWS } from '../../tokens/model/lease.ts'
-import { MOST_REPORTED, MOST_REPORTS, MOST_USES, readLeaseCall, readQuestion } from '../../tokens/model/lease-fields.ts'
+import {
+  MOST_RECENT,
+  MOST_REPORTED,
+  MOST_REPORTS,
+  MOST_USES,
+  readLeaseCall,
+  readQuestion,
+} from '../../tokens/model/lease-fields.ts'
 import { BAD_PAGE, readPageRequest } from '../../tokens/model/page.ts'
 import { notAllowed } from '../../tokens/model/permissions.ts'
 import { MAX_NAME_CHARACTERS } from '../../tokens/model/token.ts'
 import type { Entry } from '../../tokens/verify/entry.ts'
+import { REFUSED } from '../../tokens/verify/recent-verifications.ts'
 import { verdictToWire } from '../../wire/verdict.ts'
 import { verifierToWire } from '../../wire/verifier.ts'
 import { limitHeaders } from '../protocol/policy-headers.ts'
@@ -22,6 +30,8 @@ const text = (description: string, example: string) => Type.String({ description
 /** Of any JSON: described, and serialized as it is. */
 const described = <Value>(schema: object) => Type.Unsafe<Value>(schema)
 
+const nullable = (type: string, more: object = {}) => ({ type: [type, 'null'], ...more })
+
 const Counts = (description: string) =>
   Type.Optional(Type.Record(Type.String(), Type.Integer({ minimum: 0 }), { description }))
 
@@ -31,21 +41,33 @@ const UsageReport = Type.Object(
     tokens: Type.Record(Type.String(), Type.Record(Type.String(), Type.Integer({ minimum: 0 })), {
       description: `By token, how often it was decided so, by \`accepted\` or the reason; at most ${MOST_REPORTED} tokens`,
     }),
-    formerUses: Type.Optional(
-      Type.Record(
-        Type.String(),
-        Type.Object({ until: Type.Integer(), agoMs: Type.Integer(), address: Type.Optional(Type.String()) }),
-        { description: 'By token, the last use of its former credential: `formerUntil` of the entry says which' },
-      ),
-    ),
   },
   { title: 'VerifierReport' },
+)
+
+const Verification = Type.Object(
+  {
+    reason: described<string | null>(nullable('string', { enum: [...REFUSED, null], description: 'Null: accepted' })),
+    address: described<string | null>(nullable('string')),
+    agoMs: Type.Integer({ minimum: 0 }),
+    formerUntil: Type.Optional(
+      Type.Integer({
+        description: 'The last use of a former credential, beside the verification: `formerUntil` of the entry',
+      }),
+    ),
+  },
+  { title: 'ReportedVerification' },
 )
 
 const Usage = Type.Object(
   {
     source: Type.String({ description: 'Of the process: random' }),
     reports: Type.Array(UsageReport, { maxItems: MOST_REPORTS, description: 'Those that are not answered' }),
+    recent: Type.Optional(
+      Type.Record(Type.String(), Type.Array(Verification), {
+        description: `By token, its last verifications, at most ${MOST_RECENT} together; those that are sent again change nothing`,
+      }),
+    ),
   },
   { title: 'VerifierUsage' },
 )
@@ -96,7 +118,6 @@ const Lease = Type.Object(
   { title: 'Lease' },
 )
 
-const nullable = (type: string, more: object = {}) => ({ type: [type, 'null'], ...more })
 const Texts = { items: { type: 'string' } }
 
 const EntrySchema = Type.Object(

@@ -106,9 +106,9 @@ function verifyRoute({ registry, credentialHeader, metrics, rateLimits }: Server
         request.reason = 'missing'
         return answerWith(reply, refusal({ reason: 'missing' }))
       }
-      const decision = await registry.verification.verify(presented, () => {
-        return { ...readVerifyQuery(request.query as RawQuery), address: request.clientAddress }
-      })
+      const decision = await registry.verification.verify(presented, request.clientAddress, () =>
+        readVerifyQuery(request.query as RawQuery),
+      )
       request.tokenId = decision.token?.id
       metrics.countVerdict(decision.accepted ? 'accepted' : decision.reason)
       request.reason = decision.accepted ? undefined : decision.reason

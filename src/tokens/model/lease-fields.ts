@@ -3,6 +3,7 @@ import { Failure } from '../errors.ts'
 import { parseAddress } from '../verify/addresses.ts'
 import { isObject } from '../verify/is-object.ts'
 import { type Access, readScopes } from '../verify/policy.ts'
+import { REFUSED, type RecentVerification } from '../verify/recent-verifications.ts'
 import { NOT_AN_ADDRESS } from './access.ts'
 import { type FieldReader, nameField, readNew } from './fields.ts'
 import { LEASE_SECONDS } from './lease.ts'
@@ -27,26 +28,24 @@ export interface LeaseCall {
 export interface ReportedUsage {
   readonly source: string
   readonly reports: readonly VerifierReport[]
+  /** By token. What is sent again changes nothing. */
+  readonly recent?: Readonly<Record<string, readonly ReportedVerification[]>>
 }
+
+type ReportedVerification = Omit<RecentVerification, 'at'> & { readonly agoMs: number }
 
 interface VerifierReport {
   readonly number: number
   /** By token, how often each verdict was decided. */
   readonly tokens: Readonly<Record<string, Counts>>
-  readonly formerUses?: Readonly<Record<string, ReportedFormerUse>>
-}
-
-/** Of the former credential that works until then. */
-interface ReportedFormerUse {
-  readonly until: number
-  readonly agoMs: number
-  readonly address?: string
 }
 
 /** In a call. */
 export const MOST_USES = 1_000
 export const MOST_REPORTED = 2_000
 export const MOST_REPORTS = 2
+/** Of all tokens together. */
+export const MOST_RECENT = 1_000
 const MAX_SOURCE_CHARACTERS = 64
 const MAX_COUNT = 1_000_000_000_000
 
@@ -79,25 +78,31 @@ const countsField: FieldReader<Counts> = (value, field) => {
   return { state: 'valid', value: value as Counts }
 }
 
-const isFormerUse = (use: unknown): boolean =>
-  isObject(use) &&
-  isCount((use as Partial<ReportedFormerUse>).until) &&
-  isCount((use as Partial<ReportedFormerUse>).agoMs) &&
-  ['string', 'undefined'].includes(typeof (use as Partial<ReportedFormerUse>).address)
-
 function isReport(value: unknown): boolean {
-  const { number, tokens, formerUses = {} } = (isObject(value) ? value : {}) as Partial<VerifierReport>
-  if (!isCount(number) || !isObject(tokens) || !isObject(formerUses)) return false
+  const { number, tokens } = (isObject(value) ? value : {}) as Partial<VerifierReport>
+  if (!isCount(number) || !isObject(tokens)) return false
   const counts = Object.values(tokens)
-  const areCounts = counts.every((each) => isObject(each) && Object.values(each).every(isCount))
-  const areUses = Object.values(formerUses).every(isFormerUse)
-  return areCounts && areUses && Math.max(counts.length, Object.keys(formerUses).length) <= MOST_REPORTED
+  return counts.length <= MOST_REPORTED && counts.every((each) => isObject(each) && Object.values(each).every(isCount))
+}
+
+function isVerification(value: unknown): boolean {
+  const { reason, address, agoMs, formerUntil = 0 } = (isObject(value) ? value : {}) as Partial<ReportedVerification>
+  const isReason = reason === null || REFUSED.some((each) => each === reason)
+  const isAddress = address === null || (typeof address === 'string' && parseAddress(address) !== undefined)
+  return isReason && isAddress && isCount(agoMs) && isCount(formerUntil)
+}
+
+function areRecent(value: unknown): boolean {
+  const lists = isObject(value) ? Object.values(value) : [undefined]
+  if (!lists.every((list) => Array.isArray(list) && list.every(isVerification))) return false
+  return lists.flat().length <= MOST_RECENT
 }
 
 const usageField: FieldReader<ReportedUsage> = (value, field) => {
-  const { source, reports } = (isObject(value) ? value : {}) as Partial<ReportedUsage>
+  const { source, reports, recent = {} } = (isObject(value) ? value : {}) as Partial<ReportedUsage>
   const isNamed = typeof source === 'string' && source !== '' && source.length <= MAX_SOURCE_CHARACTERS
-  if (!isNamed || !Array.isArray(reports) || reports.length > MOST_REPORTS || !reports.every(isReport)) {
+  const areReports = Array.isArray(reports) && reports.length <= MOST_REPORTS && reports.every(isReport)
+  if (!isNamed || !areReports || !areRecent(recent)) {
     const most = `at most ${MOST_REPORTS} reports of at most ${MOST_REPORTED} tokens each`
     return { state: 'unusable', message: `${field} must have a source and ${most}, as described` }
   }

@@ -175,12 +175,8 @@ export const RETIRED_CREDENTIALS = table({
     digest: bytes,
     tokenId: text,
     retiresAt: number,
-    /** To the minute, and the address that it was used from then. */
-    lastUsedAt: optionalTime,
-    lastUsedFrom: optionalText,
   },
   stamp: { kind: 'retired', fields: ['digest', 'tokenId', 'retiresAt'] },
-  added: ['lastUsedAt', 'lastUsedFrom'],
 })
 
 /** `stamp` links each row to the one before it; see record/history.ts. */
@@ -398,6 +394,13 @@ const USAGE_REPORTS = table({
   fields: { source: text, number, at: number },
 })
 
+/** Those of a token, as recent-verifications.ts keeps them, and the day of the last of them. */
+export const RECENT_VERIFICATIONS = table({
+  name: 'recentVerifications',
+  key: ['tokenId'],
+  fields: { tokenId: text, day: number, verifications: json },
+})
+
 /** In an order in which every row comes after the rows that it refers to. Counts and search indexes are made from these. */
 export const STORED: readonly Table[] = [
   VAULT,
@@ -415,6 +418,7 @@ export const STORED: readonly Table[] = [
   USAGE_DAYS,
   USAGE_BUSIEST,
   USAGE_REPORTS,
+  RECENT_VERIFICATIONS,
   LIMITS,
   IDEMPOTENCY_KEYS,
   WEBHOOKS,

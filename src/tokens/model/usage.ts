@@ -2,12 +2,10 @@
 // days are those of UTC. Every count is in one place: in the row of a day with its hours or, once these are no longer kept, in the row
 // of a month with its days.
 import { Failure } from '../errors.ts'
+import { REFUSED, type RefusedFor } from '../verify/recent-verifications.ts'
 import { type RawQuery, readOnce, readTimeParameter } from './page.ts'
 import { toTime } from './times.ts'
 import type { RecentUses, Timestamp } from './token.ts'
-
-export const REFUSED = ['inactive', 'expired', 'suspended', 'address', 'scope', 'rate', 'quota'] as const
-export type RefusedFor = (typeof REFUSED)[number]
 
 /** What is counted. Stores know these by their positions: another one must be the last. */
 export const COUNTED = ['accepted', ...REFUSED] as const
@@ -235,5 +233,7 @@ export interface KeptUsage {
   /** With days. */
   readonly month: number
   readonly busiestDay: number
+  /** Of the last of a token's recent verifications. */
+  readonly recentDay: number
   readonly reportedAt: Timestamp
 }

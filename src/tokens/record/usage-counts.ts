@@ -14,13 +14,24 @@ const MOST = 100_000
 /** For how long a report is repeated that may have been added: half as long as the store remembers it. */
 const REPEATED_MS = HOUR_MS / 2
 
-type Counting = TokenUsage & { readonly counts: number[] }
+/** The same within this time need not be noted elsewhere: of a token in steady use, only its counts are looked up. */
+const REPEATED_SOON_MS = 5_000
+
+interface Counting extends TokenUsage {
+  readonly counts: number[]
+  /** The last one that was not repeated so soon. */
+  verdict: number
+  address: string | null
+  at: Timestamp
+}
 
 interface Waiting extends UsageReport {
   readonly hour: number
   /** When an attempt to write it had an unknown outcome. */
   doubtfulSince?: Timestamp
 }
+
+type CountedToken = Pick<VerifiedToken, 'id' | 'subAccountId' | 'accountId'>
 
 export class UsageCounts {
   readonly #store: Pick<UsageStore, 'addUsage'>
@@ -42,13 +53,20 @@ export class UsageCounts {
     this.#now = now
   }
 
-  /** `verdict`: a position in `COUNTED`. */
-  note(token: Pick<VerifiedToken, 'id' | 'subAccountId' | 'accountId'>, verdict: number, at: Timestamp): void {
+  /** `verdict`: a position in `COUNTED`. False if the same was noted of this token just before. */
+  note(token: CountedToken, verdict: number, at: Timestamp, address: string | null = null): boolean {
     const hour = hourOf(at)
     if (hour !== this.#hour) this.#beginHour(hour)
     const counting = this.#counting.get(token.id) ?? this.#begin(token)
-    if (counting === undefined) this.#lost++
-    else counting.counts[verdict] = (counting.counts[verdict] ?? 0) + 1
+    if (counting === undefined) {
+      this.#lost++
+      return true
+    }
+    counting.counts[verdict] = (counting.counts[verdict] ?? 0) + 1
+    const isLike = counting.verdict === verdict && counting.address === address
+    if (isLike && at < counting.at + REPEATED_SOON_MS) return false
+    Object.assign(counting, { verdict, address, at })
+    return true
   }
 
   /** What a verifier has counted. A report that is repeated has the same source and number. */
@@ -74,9 +92,10 @@ export class UsageCounts {
     return this.#waitingTokens + this.#counting.size
   }
 
-  #begin({ id: tokenId, subAccountId, accountId }: Parameters<UsageCounts['note']>[0]): Counting | undefined {
+  #begin({ id: tokenId, subAccountId, accountId }: CountedToken): Counting | undefined {
     if (this.#tokens >= MOST) return undefined
-    const counting = { tokenId, subAccountId, accountId, counts: COUNTED.map(() => 0) }
+    const none = { verdict: -1, address: null, at: 0 }
+    const counting = { tokenId, subAccountId, accountId, counts: COUNTED.map(() => 0), ...none }
     this.#counting.set(tokenId, counting)
     this.#flushMany()
     return counting
@@ -96,7 +115,7 @@ export class UsageCounts {
 
   /** What was counted so far becomes reports. */
   #close(): void {
-    const tokens = [...this.#counting.values()]
+    const tokens = Array.from(this.#counting.values(), ({ verdict, address, at, ...usage }) => usage)
     this.#counting = new Map()
     for (let from = 0; from < tokens.length; from += WRITTEN_AT_ONCE) {
       const some = tokens.slice(from, from + WRITTEN_AT_ONCE)

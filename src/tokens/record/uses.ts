@@ -3,6 +3,7 @@
 import type { Timestamp } from '../model/token.ts'
 import type { UseStore } from '../ports.ts'
 import { Recent } from '../recent.ts'
+import { PRECISION_MS } from '../verify/recent-verifications.ts'
 
 /** With more unwritten uses than this, further tokens are skipped until the next flush, to limit memory. */
 const MAX_UNWRITTEN = 100_000
@@ -13,9 +14,7 @@ const MAX_LATEST = 150_000
 /** A larger batch delays other changes, and PostgreSQL cancels it. */
 const WRITTEN_AT_ONCE = 5_000
 
-/** A use within this time after a recorded one is not written: last uses are accurate to the minute. */
-export const PRECISION_MS = 60_000
-
+/** A use so soon after a recorded one is not written. */
 function isSoonAfter(usedAt: Timestamp, at: Timestamp): boolean {
   return at >= usedAt && at - usedAt < PRECISION_MS
 }

@@ -56,7 +56,7 @@ const accepted = async (store: Store, subject: string, range: UsageRange) =>
   (await read(store, subject, range)).map((bucket) => bucket.accepted)
 
 /** Nothing of before this day is kept. */
-const keptFrom = (day: number, month = 0) => ({ day, month, busiestDay: 0, reportedAt: 0 })
+const keptFrom = (day: number, month = 0) => ({ day, month, busiestDay: 0, recentDay: 0, reportedAt: 0 })
 
 async function ageAll(store: Store, kept: Parameters<Store['ageUsage']>[0]): Promise<void> {
   while ((await store.ageUsage(kept, 2)) > 0);

@@ -154,9 +154,10 @@ export function describeWhole(open: OpenEmptyStore): void {
       const overview = { expiredBefore: 1, expiringBefore: 2, idleSince: 0, weeks: [1, 2], largest: 1 }
       // A method that is added to the store has to be added here.
       const attempts: Record<Exclude<keyof Store, NotAsked>, () => unknown> = {
-        saveFormerUses: () => closed.saveFormerUses([{ tokenId: token.id, until: 1, at: 0, address: null }]),
+        saveRecent: () => closed.saveRecent(new Map([[token.id, [{ reason: null, address: null, at: 0 }]]])),
+        findRecent: () => closed.findRecent(token.id),
         addUsage: () => closed.addUsage(0, [{ source: 'prc_x', number: 1, tokens: [] }], 0),
-        ageUsage: () => closed.ageUsage({ day: 0, month: 0, busiestDay: 0, reportedAt: 0 }, 1),
+        ageUsage: () => closed.ageUsage({ day: 0, month: 0, busiestDay: 0, recentDay: 0, reportedAt: 0 }, 1),
         readUsage: () =>
           closed.readUsage(account.id, { subjects: [account.id], days: [0], months: [0], acceptedOnly: false }),
         readBusiest: () => closed.readBusiest(account.id, [account.id], [0]),

@@ -14,6 +14,7 @@ import * as history from '../../history-queries.ts'
 import * as pages from '../../pages.ts'
 import type { Query } from '../../queries.ts'
 import * as queries from '../../queries.ts'
+import * as recent from '../../recent-queries.ts'
 import type { Dialect, Question } from '../../statements.ts'
 import * as tokens from '../../token-queries.ts'
 import * as usage from '../../usage-queries.ts'
@@ -66,6 +67,7 @@ const countDisabled = asked(webhooks.countDisabled)
 const listLagging = asked(webhooks.listLagging)
 export const findBulk = asked(bulk.findBulk)
 export const findBulkPart = asked(bulk.findBulkPart)
+export const findRecent = asked(recent.findRecent)
 export const listRunningBulk = asked(bulk.listRunningBulk)
 export const readChainPart = asked(queries.readChainPart)
 export const readChainHeads = asked(queries.readChainHeads)
@@ -188,24 +190,25 @@ export async function findCandidateRows(db: Connection, tokenId: string): Promis
   return found && { ...CANDIDATE.read(found), retired: undefined }
 }
 
+const FORMER_OF = `SELECT r.token_id, r.retires_at, v.verifications FROM retired_credentials r
+  LEFT JOIN recent_verifications v ON v.token_id = r.token_id WHERE r.token_id = ANY($1::text[]) AND r.retires_at > $2`
+
 export async function findActivity(
   db: Connection,
   tokenIds: readonly string[],
   at: Timestamp,
 ): Promise<ReadonlyMap<string, TokenActivity>> {
-  const found = await db.all<TokenActivity & { id: string }>(
-    `SELECT id, max(used) AS "lastUsedAt", max(former) AS "formerCredentialUntil", max(former_used) AS "formerCredentialLastUsedAt",
-       (array_agg(former_from ORDER BY former_used DESC NULLS LAST))[1] AS "formerCredentialLastUsedFrom"
-     FROM (
-       SELECT token_id AS id, at AS used, NULL::bigint AS former, NULL::bigint AS former_used, NULL AS former_from
-       FROM last_used WHERE token_id = ANY($1::text[])
-       UNION ALL
-       SELECT token_id, NULL, retires_at, last_used_at, last_used_from
-       FROM retired_credentials WHERE token_id = ANY($1::text[]) AND retires_at > $2
-     ) AS known GROUP BY id`,
-    ...[tokenIds, at],
+  const [used, formers] = await Promise.all([
+    db.tuples('SELECT token_id, at FROM last_used WHERE token_id = ANY($1::text[])', tokenIds),
+    db.tuples(FORMER_OF, tokenIds, at),
+  ])
+  const usedAt = new Map(used as [string, number][])
+  const formersOf = Map.groupBy(formers, ([tokenId]) => tokenId as string)
+  const known = new Set([...usedAt.keys(), ...formersOf.keys()])
+  const toFormer = ([, until, verifications]: readonly unknown[]) => [until, verifications] as [number, string | null]
+  return new Map(
+    [...known].map((id) => [id, recent.toActivity(usedAt.get(id) ?? null, formersOf.get(id)?.map(toFormer) ?? [])]),
   )
-  return new Map(found.map(({ id, ...activity }) => [id, activity]))
 }
 
 export async function findDelivering(db: Connection, id: string): Promise<Delivering | undefined> {

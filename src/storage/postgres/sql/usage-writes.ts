@@ -8,8 +8,6 @@ import {
   monthOf,
   type UsageReport,
 } from '../../../tokens/model/usage.ts'
-import type { FormerUse } from '../../../tokens/ports.ts'
-import { PRECISION_MS } from '../../../tokens/record/uses.ts'
 import { SUM_OF_HOURS } from '../../usage-queries.ts'
 import type { Connection } from '../postgres-connection.ts'
 import type { Transaction } from './history.ts'
@@ -67,25 +65,6 @@ async function findNew(db: Connection, reports: readonly UsageReport[], at: numb
   return reports.filter(({ source, number }) => names.has(`${source} ${number}`))
 }
 
-/** Locked in one order everywhere. */
-export async function saveFormerUses({ db }: Transaction, uses: readonly FormerUse[]): Promise<void> {
-  await db.run(
-    `WITH used AS (
-       SELECT r.digest, used.at, used.address
-       FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[]) AS used (token_id, until, at, address)
-       JOIN retired_credentials r ON r.token_id = used.token_id AND r.retires_at = used.until
-       WHERE coalesce(r.last_used_at, 0) <= used.at - ${PRECISION_MS}
-       ORDER BY r.digest FOR UPDATE OF r
-     )
-     UPDATE retired_credentials r SET last_used_at = used.at, last_used_from = used.address
-     FROM used WHERE r.digest = used.digest AND coalesce(r.last_used_at, 0) < used.at`,
-    uses.map(({ tokenId }) => tokenId),
-    uses.map(({ until }) => until),
-    uses.map(({ at }) => at),
-    uses.map(({ address }) => address),
-  )
-}
-
 /** Returns how many rows it has moved or removed: at most `limit` of each table. Others may do the same. */
 export async function ageUsage({ db }: Transaction, kept: KeptUsage, limit: number): Promise<number> {
   const remove = (table: string, key: string, condition: string, value: number) =>
@@ -98,6 +77,7 @@ export async function ageUsage({ db }: Transaction, kept: KeptUsage, limit: numb
     db.tuple('SELECT day FROM usage_hours ORDER BY day LIMIT 1'),
     remove('usage_days', 'month, subject, verdict', 'month', kept.month),
     remove('usage_busiest', 'day, subject', 'day', kept.busiestDay),
+    remove('recent_verifications', 'token_id', 'day', kept.recentDay),
     remove('usage_reports', 'source, number', 'at', kept.reportedAt),
   ])
   const day = first?.[0] as number | undefined

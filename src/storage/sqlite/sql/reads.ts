@@ -13,6 +13,7 @@ import * as history from '../../history-queries.ts'
 import * as pages from '../../pages.ts'
 import type { Query } from '../../queries.ts'
 import * as queries from '../../queries.ts'
+import * as recent from '../../recent-queries.ts'
 import type { Dialect, Question } from '../../statements.ts'
 import * as tokens from '../../token-queries.ts'
 import * as usage from '../../usage-queries.ts'
@@ -49,6 +50,7 @@ export const listImported = asked(queries.listImported)
 export const listImportedOf = asked(queries.listImportedOf)
 export const listFormerImported = asked(queries.listFormerImported)
 export const listFormerImportedOf = asked(queries.listFormerImportedOf)
+export const findRecent = asked(recent.findRecent)
 export const listWebhooks = asked(webhooks.listWebhooks)
 export const findWebhook = asked(webhooks.findWebhook)
 const findWebhookById = asked(webhooks.findWebhookById)
@@ -173,23 +175,15 @@ export function findCandidateRows(db: Connection, tokenId: string): FoundRows | 
   return found && { ...CANDIDATE.read(found), retired: undefined }
 }
 
-/** The one used last comes first. */
-const FORMER_OF = `SELECT retires_at, last_used_at, last_used_from FROM retired_credentials WHERE token_id = ? AND retires_at > ?
-  ORDER BY last_used_at DESC NULLS LAST`
+const FORMER_OF = `SELECT r.retires_at, v.verifications FROM retired_credentials r
+  LEFT JOIN recent_verifications v ON v.token_id = r.token_id WHERE r.token_id = ? AND r.retires_at > ?`
 
 export function findActivity(db: Connection, tokenIds: readonly string[], at: number): Map<string, TokenActivity> {
   const found = new Map<string, TokenActivity>()
   for (const id of tokenIds) {
     const [lastUsedAt = null] = db.tuple<[number]>('SELECT at FROM last_used WHERE token_id = ?', id) ?? []
-    const former = db.tuples<[number, number | null, string | null]>(FORMER_OF, id, at)
-    if (lastUsedAt === null && former.length === 0) continue
-    const [lastUsed] = former
-    found.set(id, {
-      lastUsedAt,
-      formerCredentialUntil: former.length === 0 ? null : Math.max(...former.map(([retiresAt]) => retiresAt)),
-      formerCredentialLastUsedAt: lastUsed?.[1] ?? null,
-      formerCredentialLastUsedFrom: lastUsed?.[2] ?? null,
-    })
+    const formers = db.tuples<[number, string | null]>(FORMER_OF, id, at)
+    if (lastUsedAt !== null || formers.length > 0) found.set(id, recent.toActivity(lastUsedAt, formers))
   }
   return found
 }

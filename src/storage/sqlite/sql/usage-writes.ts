@@ -8,8 +8,6 @@ import {
   monthOf,
   type UsageReport,
 } from '../../../tokens/model/usage.ts'
-import type { FormerUse } from '../../../tokens/ports.ts'
-import { PRECISION_MS } from '../../../tokens/record/uses.ts'
 import { SUM_OF_HOURS } from '../../usage-queries.ts'
 import type { Connection } from '../sqlite-connection.ts'
 import type { Transaction } from '../transaction.ts'
@@ -34,16 +32,6 @@ function isNew(db: Connection, { source, number }: UsageReport, at: number): boo
   return db.run(take, source, number, at) > 0
 }
 
-export function saveFormerUses({ db }: Transaction, uses: readonly FormerUse[]): void {
-  for (const { tokenId, until, at, address } of uses) {
-    db.run(
-      `UPDATE retired_credentials SET last_used_at = ?1, last_used_from = ?2
-       WHERE token_id = ?3 AND retires_at = ?4 AND coalesce(last_used_at, 0) <= ?1 - ${PRECISION_MS}`,
-      ...[at, address, tokenId, until],
-    )
-  }
-}
-
 /** Returns how many rows it has moved or removed: at most `limit` of each table. */
 export function ageUsage({ db }: Transaction, kept: KeptUsage, limit: number): number {
   const remove = (table: string, key: string, condition: string, value: number) =>
@@ -55,6 +43,7 @@ export function ageUsage({ db }: Transaction, kept: KeptUsage, limit: number): n
     moveHours(db, kept.day, limit) +
     remove('usage_days', 'month, subject, verdict', 'month', kept.month) +
     remove('usage_busiest', 'day, subject', 'day', kept.busiestDay) +
+    remove('recent_verifications', 'token_id', 'day', kept.recentDay) +
     remove('usage_reports', 'source, number', 'at', kept.reportedAt)
   )
 }

@@ -5,11 +5,12 @@ import { type Ask, type Reserved, reserve } from '../../../tokens/model/limit.ts
 import { SPENT_MS } from '../../../tokens/model/session.ts'
 import type { Timestamp } from '../../../tokens/model/token.ts'
 import type { MasterKeyChange, Resealed } from '../../../tokens/operator-ports.ts'
-import { PRECISION_MS } from '../../../tokens/record/uses.ts'
+import { PRECISION_MS } from '../../../tokens/verify/recent-verifications.ts'
 import type { Transaction } from '../transaction.ts'
 import { requireSealing } from './sealing.ts'
 
-export { addUsage, ageUsage, saveFormerUses } from './usage-writes.ts'
+export { saveRecent } from './recent-verifications.ts'
+export { addUsage, ageUsage } from './usage-writes.ts'
 export { endLease, evictVerifier, insertVerifier, renewVerifiers } from './verifiers.ts'
 export * from './webhook-writes.ts'
 
