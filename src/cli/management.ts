@@ -20,6 +20,7 @@ import type {
   NewSubAccount,
   NewToken,
   NewWebhook,
+  RecentVerifications,
   SubAccount,
   SubAccountPage,
   SubAccountPatch,
@@ -64,6 +65,7 @@ export interface Management {
   explainToken(id: string, access: Access): Promise<Explanation>
   /** How often it was accepted and refused. */
   tokenUsage(id: string, query: RawQuery): Promise<Usage>
+  recentVerifications(id: string): Promise<RecentVerifications>
   /** The account that has the token. */
   accountOf(tokenId: string): Promise<string>
 

@@ -116,6 +116,10 @@ class RemoteManagement implements Management {
     return this.#client.getTokenUsage({ ...query, id })
   }
 
+  recentVerifications(id: string) {
+    return this.#client.getTokenRecent({ id })
+  }
+
   /** A server shows no other account's. */
   accountOf() {
     return this.#accountId()

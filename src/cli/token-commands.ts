@@ -23,7 +23,7 @@ import {
   readPatchOptions,
   statusOption,
 } from './values.ts'
-import { detailedToken, historyRow, tokenFields, tokenRow, usageRows, usageTitle } from './views.ts'
+import { detailedToken, historyRow, recentRows, tokenFields, tokenRow, usageRows, usageTitle } from './views.ts'
 
 interface NewTokenOptions extends Expiry {
   readonly subAccount: string
@@ -143,6 +143,17 @@ export function addTokenCommands(program: Command, manage: Manage, streams: Stre
     async (management, range, output, id) => {
       const usage = await management.tokenUsage(id, { ...range })
       output.result(usage, { title: usageTitle(usage), rows: usageRows(usage, output.isTerminal) })
+    },
+  )
+  manage(
+    token
+      .command('recent')
+      .description('from where a token was accepted last, and why it was refused')
+      .argument('<id>', 'the token'),
+    async (management, _options, output, id) => {
+      const recent = await management.recentVerifications(id)
+      const rows = recentRows(recent)
+      output.result(recent, { rows, ...(rows.length === 0 && { title: 'No verification is on record.' }) })
     },
   )
   manage<{ overlap: number }>(

@@ -1,5 +1,5 @@
 // Documents as people see them, and what scripts get beyond the documents of the API.
-import type { HistoryEntry, SubAccount, Token, Usage } from '../../client/latchkey-client.ts'
+import type { HistoryEntry, RecentVerifications, SubAccount, Token, Usage } from '../../client/latchkey-client.ts'
 import type { Json } from '../tokens/model/fields.ts'
 import { toTime, toTimeOrNull } from '../tokens/model/times.ts'
 import type { Account } from '../tokens/model/token.ts'
@@ -56,6 +56,15 @@ export function usageTitle({ buckets }: Usage): string {
   const accepted = buckets.reduce((sum, bucket) => sum + bucket.accepted, 0)
   const refused = buckets.reduce((sum, bucket) => sum + refusedIn(bucket), 0)
   return `${accepted} accepted, ${refused} refused`
+}
+
+/** Both lists as one, newest first. */
+export function recentRows({ accepted, refused }: RecentVerifications): readonly Row[] {
+  const rows = [
+    ...accepted.map(({ at, address }) => ({ at, verdict: 'accepted', address })),
+    ...refused.map(({ at, address, reason }) => ({ at, verdict: `refused: ${reason}`, address })),
+  ]
+  return rows.sort((one, other) => (one.at < other.at ? 1 : -1))
 }
 
 const BAR_CHARACTERS = 40

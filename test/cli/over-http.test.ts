@@ -51,6 +51,7 @@ const TABLE: readonly (readonly [name: string | null, line: string])[] = [
   [null, 'token get $ci --show-credential'],
   [null, 'token set $ci --tag red --policy {"scopes":["orders:read"]} --metadata {"a":1}'],
   [null, 'token set $ci'],
+  [null, 'token recent $ci'],
   [null, 'token disable $ci'],
   [null, 'token enable $ci'],
   [null, 'token list --account $account'],

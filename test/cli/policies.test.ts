@@ -65,6 +65,31 @@ test('what breaks a rule is refused with its name, and changes nothing', async (
   assert.deepEqual((await cli.run('token', 'get', id, '--json')).json, before.json)
 })
 
+test('token recent says from where a token was accepted and why it was refused, the last one first', async () => {
+  const options = ['--name', 'Recent', '--json']
+  const { _id, token } = (await cli.run('token', 'create', '--sub-account', subAccountId, ...options)).json
+  const recent = async (...more: string[]) => cli.run('token', 'recent', _id, ...more)
+  assert.deepEqual((await recent('--json')).json, { accepted: [], refused: [] })
+  assert.equal((await recent()).stdout, 'No verification is on record.\n')
+  const verify = (address: string) => cli.runAs({ input: [token] }, 'verify', '--address', address)
+  assert.equal((await verify('203.0.113.9')).code, 0)
+  await cli.run('token', 'set', _id, '--policy', '{"addresses":["203.0.113.9"]}')
+  assert.equal((await verify('203.0.113.10')).code, 1)
+  const { accepted, refused } = (await recent('--json')).json
+  const [then, now] = [accepted[0].at, refused[0].at]
+  assert.deepEqual(accepted, [{ address: '203.0.113.9', at: then }])
+  assert.deepEqual(refused, [{ reason: 'address', address: '203.0.113.10', at: now }])
+  const [header, ...lines] = (await recent()).stdout.trimEnd().split('\n')
+  assert.match(header ?? '', /^at +verdict +address$/)
+  assert.deepEqual(
+    lines.map((line) => line.split(/ {2,}/)),
+    [
+      [now, 'refused: address', '203.0.113.10'],
+      [then, 'accepted', '203.0.113.9'],
+    ],
+  )
+})
+
 test('sub-account set gives a ceiling, which token set does not take', async () => {
   const set = async (...options: string[]) =>
     (await cli.run('sub-account', 'set', subAccountId, ...options, '--json')).json
