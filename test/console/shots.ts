@@ -1,5 +1,6 @@
 // Every view and dialog of the console, how one gets there, and an account to look at in them.
 import type { Locator, Page } from 'playwright-core'
+import type { RecentVerifications } from '../../src/tokens/verify/recent-verifications.ts'
 import { changeAnswers, type Tenant, type TokenPage, type World } from './world.ts'
 
 type Shot = readonly [name: string, path: string, prepare?: (page: Page) => Promise<unknown>]
@@ -70,6 +71,7 @@ export const SHOTS: readonly Shot[] = [
     async (page) => {
       await page.getByRole('link', { name: 'Zapier', exact: true }).last().click()
       await page.getByText('created the token').waitFor()
+      await page.getByText(/^Refused .* from 203.0.113.9: its address was not allowed$/).waitFor()
     },
   ],
   [
@@ -272,5 +274,13 @@ export async function showcase(world: World): Promise<Tenant> {
   await registry.updateToken(caller, zapier, { status: 'inactive' }, origin())
   await registry.rotateToken(caller, zapier, 24 * 60 * 60, origin())
   await registry.updateToken(caller, zapier, { status: 'active' }, origin())
+  const recent: RecentVerifications = [
+    { reason: 'address', address: '203.0.113.9', at: now - 12 * 60_000 },
+    { reason: null, address: '2001:db8:1234:5678:9abc:def0:1234:5678', at: now - 2 * 3_600_000 },
+    { reason: null, address: '198.51.100.24', at: now - 5 * 3_600_000 },
+    { reason: 'scope', address: '2001:db8:1234:5678:9abc:def0:1234:5678', at: now - 8 * day },
+  ]
+  const all = tenant.tokens.filter(({ name }) => name === 'Zapier')
+  await store.saveRecent(new Map(all.map(({ id }) => [id, recent])))
   return tenant
 }

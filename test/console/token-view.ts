@@ -200,6 +200,22 @@ export const describeTokenView: Part = (world) => {
     await page.getByRole('heading', { name: 'used', level: 1 }).waitFor()
   })
 
+  test('the page of a token says why it was refused lately and from where it is used, and where it was neither', async () => {
+    const tenant = await world().tenant([{ name: 'used' }, { name: 'unused' }])
+    const [used, unused] = tenant.tokens.map(({ id }) => id)
+    const { credential } = await world().stored(tenant)
+    const { registry, operator } = world().running
+    assert.equal(await world().verify(credential), 204)
+    await registry.updateToken(operator.actFor(tenant.accountId), used ?? '', { status: 'inactive' }, operator.origin())
+    assert.equal(await world().verify(credential), 401)
+    const page = await world().signedIn(tenant, `tokens/${used}`)
+    await expectUse(page, 'Refused just now from 127.0.0.1: it was disabled')
+    await expectUse(page, '127.0.0.1, last used just now')
+    await page.goto(`${world().base}tokens/${unused}`)
+    await page.getByRole('region', { name: 'Recent refusals' }).getByText('It was not refused').waitFor()
+    await page.getByRole('region', { name: 'Recent addresses' }).getByText('It was not used').waitFor()
+  })
+
   test('what an attempt has done whose answer was lost is not taken for a change of somebody else', async () => {
     const tenant = await world().tenant([{ name: 'lost' }])
     const page = await world().signedIn(tenant, `tokens/${tenant.tokens[0]?.id}`)

@@ -54,6 +54,8 @@ export async function withETag<Data extends object>(call: Call<Data>): Promise<D
 }
 
 const SOON_MS = 2_000
+/** No event announces a verification: what is used and when is asked again as long as it is shown. */
+const USED_AGAIN_MS = 60_000
 
 /** A delivery is no entry of the history, so no event announces it: while some are to come, the service is asked again. */
 const askedAgainWhile =
@@ -170,7 +172,6 @@ export const queries = {
       refetchInterval: ({ state }) => state.data?.status === 'running' && 1_000,
     }),
 
-  /** Its buckets begin and end with the clock, so that it is asked again as long as it is shown. */
   usage: (client: LatchkeyClient, of: UsageOf, per: Usage['per']) =>
     queryOptions({
       queryKey: [...USAGE, of, per],
@@ -179,7 +180,14 @@ export const queries = {
           ? client.getTokenUsage({ id: of.tokenId, per }, { signal })
           : client.getUsage({ ...of, per }, { signal }),
       placeholderData: keepPreviousData,
-      refetchInterval: 60_000,
+      refetchInterval: USED_AGAIN_MS,
+    }),
+
+  recentVerifications: (client: LatchkeyClient, tokenId: string) =>
+    queryOptions({
+      queryKey: [...USAGE, { tokenId }, 'recent'],
+      queryFn: ({ signal }) => client.getTokenRecent({ id: tokenId }, { signal }),
+      refetchInterval: USED_AGAIN_MS,
     }),
 
   history: (client: LatchkeyClient, params: HistoryParams) =>

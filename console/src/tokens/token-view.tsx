@@ -15,6 +15,7 @@ import { TokenStatus } from '../ui/status.tsx'
 import text from '../ui/text.module.css'
 import { Moment, RelativeTime, useNow } from '../ui/time.tsx'
 import { ViewTitle } from '../ui/view-title.tsx'
+import { RecentSection } from '../usage/recent-section.tsx'
 import { UsageSection } from '../usage/usage-section.tsx'
 import { EditableExpiry } from './expiry.tsx'
 import { FormerCredentialUse } from './former-credential.tsx'
@@ -55,6 +56,7 @@ export function TokenView() {
             </Stack>
             <Stack gap="lg">
               <UsageSection of={{ tokenId }} />
+              <RecentSection tokenId={tokenId} />
               <div>
                 <Title order={2} size="h4">
                   History
