@@ -31,7 +31,7 @@ export interface TokenDetails {
   readonly expiresAt: string | null
   /** Last accepted verification, to the minute; null for never */
   readonly lastUsedAt: string | null
-  /** Accepted verifications, written every 5 seconds; with the hour or the day that has begun */
+  /** Accepted verifications, written every 4 seconds; with the hour or the day that has begun */
   readonly usage: {
     /** In the last 24 hours */
     readonly day: number
@@ -1448,13 +1448,13 @@ export interface Operations {
   listTokenHistory: { params: ListTokenHistoryParams; data: HistoryPage }
   /**
    * How often a token was accepted and refused. Verifications of known credentials: what is unknown is of no
-   * token. Written every 5 seconds, by verifiers with their leases; a process that is killed loses what it has
+   * token. Written every 4 seconds, by verifiers with their leases; a process that is killed loses what it has
    * not written. `Accept: text/csv` or `format=csv`: all that the filters match, as CSV, without pages.
    */
   getTokenUsage: { params: GetTokenUsageParams; data: Usage }
   /**
    * How often the tokens of a sub-account or of the account were accepted and refused. Verifications of known
-   * credentials: what is unknown is of no token. Written every 5 seconds, by verifiers with their leases; a
+   * credentials: what is unknown is of no token. Written every 4 seconds, by verifiers with their leases; a
    * process that is killed loses what it has not written. Deleted tokens still count. `Accept: text/csv` or
    * `format=csv`: all that the filters match, as CSV, without pages.
    */

@@ -2,4 +2,4 @@
 import { sqliteEngine } from '../support/estate.ts'
 import { describeUsageKills } from './usage-kills.ts'
 
-describeUsageKills(sqliteEngine, { kills: 1, ms: [1_500, 2_000] })
+describeUsageKills(sqliteEngine, { kills: 1, ms: [6_500, 7_900] })

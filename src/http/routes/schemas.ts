@@ -181,7 +181,7 @@ const TokenDetails = Type.Object(
         week: count('In the last 7 days'),
         month: count('In the last 30 days'),
       },
-      { description: 'Accepted verifications, written every 5 seconds; with the hour or the day that has begun' },
+      { description: 'Accepted verifications, written every 4 seconds; with the hour or the day that has begun' },
     ),
     version: count('Counts the changes; also the ETag'),
     formerCredentialUntil: timeOrNull('Until when a credential that was rotated out still works'),

@@ -68,7 +68,7 @@ const shared = {
   method: 'GET',
   tag: 'Usage',
   description:
-    'Verifications of known credentials: what is unknown is of no token. Written every 5 seconds, by verifiers with their leases; a ' +
+    'Verifications of known credentials: what is unknown is of no token. Written every 4 seconds, by verifiers with their leases; a ' +
     'process that is killed loses what it has not written.',
   querystring: Type.Object({
     per: Type.Optional(
