@@ -29,7 +29,7 @@ import {
   type TokenRecord,
 } from '../tokens/model/token.ts'
 import type { StoredDelivery, StoredWebhook } from '../tokens/model/webhook.ts'
-import type { StampedSubAccountRow, TokenRow } from '../tokens/ports.ts'
+import type { ExportedRow, StampedSubAccountRow, TokenRow } from '../tokens/ports.ts'
 import type { KeptRequest, StoredHistoryRow } from '../tokens/record/history.ts'
 import type { Stamped } from '../tokens/trust/stamp.ts'
 import type { FoundRows } from '../tokens/trust/verdict.ts'
@@ -119,6 +119,11 @@ export const TOKEN = new Selection<Stamped<TokenRecord>>(namesOf(TOKENS))
 export const LISTED_TOKEN = new Selection<ListedToken>(namesOf(TOKENS, 'digest', 'stamp'))
 export const OWNER = new Selection<SubAccount>(namesOf(SUB_ACCOUNTS, 'stamp'))
 export const LISTED = new Joined(LISTED_TOKEN, OWNER)
+/** Exports have no credentials. */
+export const EXPORTED = new Joined(
+  new Selection<ExportedRow['token']>(LISTED_TOKEN.names.filter((name) => name !== 'sealed')),
+  OWNER,
+)
 
 /** What a change needs to know of a token. */
 export const CHANGED = new Joined(TOKEN, OWNER)

@@ -2,8 +2,8 @@
 // list and returns those that match, so that it costs the same whatever the filters are.
 import { canMatch, type ListPart, type PartRequest, type TokenFilter } from '../tokens/model/page.ts'
 import { type AccountKey, foldCase } from '../tokens/model/token.ts'
-import type { KeyQuery, StampedSubAccountRow, SubAccountQuery, TokenRow } from '../tokens/ports.ts'
-import { KEY, LISTED, subAccountRow, toSubAccountRow } from './columns.ts'
+import type { ExportedRow, KeyQuery, StampedSubAccountRow, SubAccountQuery } from '../tokens/ports.ts'
+import { EXPORTED, KEY, subAccountRow, toSubAccountRow } from './columns.ts'
 import { type Dialect, ofAccount, type Question, Values } from './statements.ts'
 import { tokenFilters } from './token-queries.ts'
 
@@ -25,7 +25,7 @@ export function exportTokens(
   accountId: string,
   filter: TokenFilter,
   at: PartRequest,
-): Question<ListPart<TokenRow>> {
+): Question<ListPart<ExportedRow>> {
   const { subAccountId, status, search } = filter
   const values = new Values(dialect.sign)
   const conditions = tokenFilters(dialect, values, accountId, filter)
@@ -46,8 +46,8 @@ export function exportTokens(
     order: 'id DESC',
     conditions,
     joins: `LEFT JOIN sub_accounts s ON s.id = t.sub_account_id AND s.account_id = ${account}`,
-    columns: LISTED.columns,
-    read: (row, from) => LISTED.read(row, from),
+    columns: EXPORTED.columns,
+    read: (row, from) => EXPORTED.read(row, from),
   })
 }
 

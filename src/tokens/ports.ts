@@ -161,6 +161,11 @@ export interface TokenRow {
   readonly subAccount: SubAccount
 }
 
+/** Without the credential, also as it is stored. */
+export interface ExportedRow extends Omit<TokenRow, 'token'> {
+  readonly token: Omit<ListedToken, 'sealed'>
+}
+
 export interface TokenStore {
   /** All or none. */
   insertTokens(tokens: readonly TokenRecord[], origin: Origin): Promise<void>
@@ -233,7 +238,7 @@ export interface KeyStore {
 
 /** Each part is of one snapshot. Rows that exist throughout are in exactly one part: parts are ranges of ids, which never change. */
 export interface ExportStore {
-  exportTokens(accountId: string, filter: TokenFilter, at: PartRequest): Promise<ListPart<TokenRow>>
+  exportTokens(accountId: string, filter: TokenFilter, at: PartRequest): Promise<ListPart<ExportedRow>>
   exportSubAccounts(
     accountId: string,
     filter: Omit<SubAccountQuery, keyof PageRequest>,

@@ -1,8 +1,8 @@
 // Tokens as callers see them: with the credential, or with what may be seen of it, and with details where asked for.
 import { Failure, failure } from './errors.ts'
-import { NO_ACTIVITY, shownInDetails, type Token } from './model/token.ts'
+import { NO_ACTIVITY, type RecentUses, shownInDetails, type Timestamp, type Token } from './model/token.ts'
 import { NO_USES, recentQuestion, recentUses } from './model/usage.ts'
-import type { ActivityStore, Parts, TokenRow, UsageStore } from './ports.ts'
+import type { ActivityStore, ExportedRow, Parts, TokenRow, UsageStore } from './ports.ts'
 import { maskOf, NOT_STORED } from './trust/credential.ts'
 import { KeyNotGiven, lacksKey, type VaultStore } from './trust/key-ring.ts'
 import { listedState } from './trust/verdict.ts'
@@ -29,12 +29,10 @@ export class TokenViews {
     return details ? this.#withDetails(rows, tokens) : tokens
   }
 
-  /** With details, and without anything of the credentials. */
-  describe(rows: readonly TokenRow[]): Promise<Token[]> {
-    return this.#withDetails(
-      rows,
-      rows.map((row) => toToken(row, '')),
-    )
+  /** For exports: with details, but as if never used. */
+  describe(rows: readonly ExportedRow[]): Promise<Token[]> {
+    const tokens = rows.map((row) => toToken(row, ''))
+    return this.#withDetails(rows, tokens, new Map())
   }
 
   async showOne(row: TokenRow, view: TokenView): Promise<Token> {
@@ -57,22 +55,29 @@ export class TokenViews {
     return this.#opened.get(row) !== NOT_STORED
   }
 
-  async #withDetails(rows: readonly TokenRow[], tokens: readonly Token[]): Promise<Token[]> {
+  async #withDetails(
+    rows: readonly ExportedRow[],
+    tokens: readonly Token[],
+    known?: ReadonlyMap<string, RecentUses>,
+  ): Promise<Token[]> {
     const { store, now } = this.#parts
     const ids = rows.map(({ token }) => token.id)
     const [first] = rows
     if (first === undefined) return []
     const at = now()
-    const [activity, counted] = await Promise.all([
+    const [activity, uses] = await Promise.all([
       store.findActivity(ids, at),
-      store.readUsage(first.token.accountId, recentQuestion(ids, at)),
+      known ?? this.#readUses(first.token.accountId, ids, at),
     ])
-    const uses = recentUses(counted, at)
     return rows.map(({ token, subAccount }, i) => {
       const usage = uses.get(token.id) ?? NO_USES
       const stored = { ...shownInDetails(token), ...(activity.get(token.id) ?? NO_ACTIVITY), usage }
       return { ...(tokens[i] as Token), details: { ...stored, ...listedState(token, subAccount, at) } }
     })
+  }
+
+  async #readUses(accountId: string, ids: readonly string[], at: Timestamp): Promise<ReadonlyMap<string, RecentUses>> {
+    return recentUses(await this.#parts.store.readUsage(accountId, recentQuestion(ids, at)), at)
   }
 
   /** Decrypts nothing, except for tokens made before their masked form was stored. */
@@ -119,7 +124,7 @@ export class TokenViews {
   }
 }
 
-function toToken({ token, subAccount }: TokenRow, credential: string | undefined): Token {
+function toToken({ token, subAccount }: ExportedRow, credential: string | undefined): Token {
   const { id, name, status, createdAt, version } = token
   const credentialUnreadable = credential === undefined
   return { id, name, credential: credential ?? '', status, createdAt, version, subAccount, credentialUnreadable }

@@ -85,7 +85,7 @@ export type Accepted = AcceptedOf<Candidate>
 export type Verdict = VerdictOf<Candidate>
 
 /** Of a row that a list shows, whose stamp is not checked. */
-export function listedState(token: ListedToken, { suspendedAt, policy }: SubAccount, now: Timestamp) {
+export function listedState(token: Omit<ListedToken, 'sealed'>, { suspendedAt, policy }: SubAccount, now: Timestamp) {
   const lifetimeEndsAt = policy === null ? null : lifetimeEnd(timeOfId(token.id), readableOrNone(policy))
   return effectiveState(token, { suspendedAt, lifetimeEndsAt }, now)
 }
