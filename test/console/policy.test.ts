@@ -361,7 +361,7 @@ describe('policies and tags in the console', () => {
       await page.locator('s').waitFor()
       await page.getByLabel('Address it is used from').fill('198.51.100.1')
       await page.getByRole('button', { name: 'Try it' }).click()
-      await page.getByText('Refused').waitFor()
+      await page.getByText('Refused', { exact: true }).waitFor()
       await look('policy')
       await page.getByRole('button', { name: 'Change the tags of' }).click()
       await change(page)
