@@ -113,6 +113,20 @@ export interface ListTokensParams {
   readonly page?: number | undefined
   /** Items per page, at most 100; 10 unless set */
   readonly limit?: number | undefined
+  /**
+   * The order; with a minus in front, descending. Names in any letter case; equal values by id. Tokens that were
+   * never used, or never expire, come last in both directions. Not for CSV, which has the newest first
+   */
+  readonly sort?:
+    | 'name'
+    | '-name'
+    | 'createdAt'
+    | '-createdAt'
+    | 'lastUsedAt'
+    | '-lastUsedAt'
+    | 'expiresAt'
+    | '-expiresAt'
+    | undefined
   /** Only tokens with this tag; repeated: with all of them */
   readonly tag?: readonly string[] | undefined
   /** Only tokens whose credential ends with these four characters, as they are written */
@@ -182,6 +196,7 @@ export interface ListTokensOfSubAccountParams
     | 'search'
     | 'page'
     | 'limit'
+    | 'sort'
     | 'tag'
     | 'credentialEnd'
     | 'used'

@@ -1,6 +1,6 @@
 // What is asked of tokens, for both engines: the filters of lists, the overview, and those that end soon.
 import type { OverviewCounts, OverviewQuestion } from '../tokens/model/overview.ts'
-import type { TokenFilter } from '../tokens/model/page.ts'
+import type { Sort, TokenFilter } from '../tokens/model/page.ts'
 import { type ExpiringToken, idFloor, type Status, type Timestamp } from '../tokens/model/token.ts'
 import { subAccountRow, toSubAccountRow } from './columns.ts'
 import { type Dialect, type Question, Values } from './statements.ts'
@@ -39,6 +39,14 @@ const ofLongSuspended = ({ oneOf }: Dialect, account: string, time: string, owne
   oneOf(owner, `SELECT id FROM sub_accounts WHERE account_id = ${account} AND suspended_at < ${time}`)
 
 const NEVER_USED = 'NOT EXISTS (SELECT 1 FROM last_used WHERE token_id = t.id)'
+
+export const directionOf = ({ isDescending }: Sort): 'ASC' | 'DESC' => (isDescending ? 'DESC' : 'ASC')
+
+/** The order of rows that have the key and the id in these columns; the key is null for tokens without a value. */
+export function orderOf(sort: Sort, key: string, id: string): string {
+  const direction = directionOf(sort)
+  return `${sort.by === 'createdAt' ? '' : `${key} ${direction} NULLS LAST, `}${id} ${direction}`
+}
 
 /**
  * The filters of a list of tokens `t`. `from` is the table with the account, the sub-account and the status. Each combination of

@@ -59,6 +59,7 @@ export interface AskedList {
 }
 
 export const exportTokens: BeginExport = async (registry, { caller, query, params, now }) => {
+  if (query.sort !== undefined) throw new Failure('invalid-request', NOT_SORTED)
   const filter = readTokenQuery(withoutPages({ ...query, ...params }), now)
   const read = await registry.exports.tokens(caller, filter)
   return exportOf(TOKENS, read, (tokens) =>
@@ -111,6 +112,9 @@ function exportOf<Row>(
     },
   }
 }
+
+/** It is read by ids, a part at a time. */
+const NOT_SORTED = 'sort cannot be combined with CSV, which has the newest first'
 
 /** Who asks for a page must not get everything. */
 const OF_PAGES = ['page', 'limit', 'after', 'beforePosition'] as const

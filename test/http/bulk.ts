@@ -216,6 +216,7 @@ export function describeBulk(engine: Engine): void {
         /filter has "state"; allowed: subAccountId/,
       ],
       'a page': [{ action: 'disable', filter: { page: 2 } }, /filter has "page"/],
+      'an order': [{ action: 'disable', filter: { sort: 'name' } }, /filter has "sort"/],
       'a filter of another type': [{ action: 'disable', filter: { status: true } }, /status must be a string/],
       'a filter that is not valid': [{ action: 'disable', filter: { idleDays: 0 } }, /idleDays must be a whole number/],
       'a repeated filter': [{ action: 'disable', filter: { status: ['active'] } }, /status must be sent only once/],

@@ -135,11 +135,16 @@ export function describeCsv(engine: Engine): void {
       assert.deepEqual([wrong.status, wrong.json.error.message], [400, 'format must be json or csv'])
     })
 
-    test('a page cannot be asked for as CSV', async () => {
-      for (const path of [`${LIST}?page=2`, `${LIST}?limit=10`, '/api/v1/apiClient/history?after=0']) {
+    test('neither a page nor another order can be asked for as CSV', async () => {
+      for (const path of [
+        `${LIST}?page=2`,
+        `${LIST}?limit=10`,
+        `${LIST}?sort=name`,
+        '/api/v1/apiClient/history?after=0',
+      ]) {
         const heard = await csv(path)
         assert.equal(heard.status, 400)
-        assert.match(heard.json.error.message, /^(page|limit|after) cannot be combined with CSV/)
+        assert.match(heard.json.error.message, /^(page|limit|sort|after) cannot be combined with CSV/)
       }
     })
 

@@ -187,10 +187,36 @@ const cases: readonly ListCase[] = [
     query: '?search=%00',
     expect: (data) => assert.equal(data.total, 0),
   },
+  ...Object.entries({
+    name: ['b a', 'B b', 'c', 'Ä', 'é'],
+    '-name': ['é', 'Ä', 'c', 'B b', 'b a'],
+    createdAt: ['Ä', 'B b', 'é', 'c', 'b a'],
+    '-createdAt': ['b a', 'c', 'é', 'B b', 'Ä'],
+  }).map(
+    ([sort, expected]): ListCase => ({
+      name: `sort=${sort} puts the tokens in that order, names in any letter case`,
+      tokens: ['Ä', 'B b', 'é', 'c', 'b a'].map((name) => ({ name })),
+      query: `?sort=${sort}`,
+      expect: (data, heard) => assert.deepEqual([names(heard), data.total], [expected, 5]),
+    }),
+  ),
+  {
+    name: 'sort holds with filters, a search and pages, also on the list of one sub-account',
+    tokens: [
+      { name: 'ci two', status: 'inactive' },
+      { name: 'CI one', status: 'inactive' },
+      { name: 'ci three', status: 'inactive' },
+      { name: 'ci four' },
+      { name: 'ci five', sub: 1, status: 'inactive' },
+    ],
+    query: ({ subAccounts }) =>
+      `/sub-account/${subAccounts[0]?.id}?sort=name&status=inactive&search=ci&limit=2&page=2&__proto__=1`,
+    expect: (data, heard) => assert.deepEqual([names(heard), data.total], [['ci two'], 3]),
+  },
   {
     name: 'unknown query parameters are ignored, also when sent twice',
     tokens: SEVEN,
-    query: '?sort=name&sort=date&__proto__=1&constructor=2',
+    query: '?order=name&order=date&__proto__=1&constructor=2',
     expect: (data) => assert.equal(data.total, 7),
   },
 ]
@@ -278,7 +304,15 @@ export const listScenarios: readonly Scenario[] = [
       body: invalid('status must be active or inactive'),
     }),
   ),
-  ...(['page', 'limit', 'status', 'search', 'subAccountId'] as const).map(
+  ...['', 'names', 'NAME', '+name', '--name', '- name', 'name,createdAt', 'name ', 'id', '__proto__'].map(
+    (sort): Scenario => ({
+      name: `sort=${JSON.stringify(sort)} is refused with what is allowed`,
+      ask: (estate) => asMine(estate, `${LIST}?sort=${encodeURIComponent(sort)}`),
+      status: 400,
+      body: invalid('sort must be name, -name, createdAt, -createdAt, lastUsedAt, -lastUsedAt, expiresAt, -expiresAt'),
+    }),
+  ),
+  ...(['page', 'limit', 'status', 'search', 'subAccountId', 'sort'] as const).map(
     (name): Scenario => ({
       name: `${name} sent twice is refused`,
       ask: (estate) => asMine(estate, `${LIST}?${name}=1&${name}=1`),

@@ -57,6 +57,18 @@ const narrowed: Record<string, [string | ((tenant: { now: number }) => string), 
   'by effective status, inactive': [`${LIST}?effectiveStatus=inactive`, ['old']],
   'by effective status, suspended': [`${LIST}?effectiveStatus=suspended`, []],
   'by creation': [({ now }) => `${LIST}?createdBefore=${time(now - DAY)}`, ['old']],
+  'and put in the order of expiry, those that never expire last': [
+    `${LIST}?sort=expiresAt`,
+    ['expired', 'expiring', 'old', 'unused', 'used'],
+  ],
+  'and put in the order of expiry, from the last one': [
+    `${LIST}?sort=-expiresAt&status=active`,
+    ['expiring', 'expired', 'used', 'unused'],
+  ],
+  'and put in the order of use, those never used last': [
+    `${LIST}?sort=-lastUsedAt&effectiveStatus=active`,
+    ['used', 'unused', 'expiring'],
+  ],
   'by creation, and searched': [({ now }) => `${LIST}?createdFrom=${time(now - DAY)}&search=USED`, ['used', 'unused']],
 }
 

@@ -11,7 +11,7 @@ import {
   type TokenRecord,
 } from '../../src/tokens/model/token.ts'
 import type { Store, TokenRow } from '../../src/tokens/ports.ts'
-import { names as fewLetters } from '../support/oracle.ts'
+import { names as fewLetters, sorts } from '../support/oracle.ts'
 import { openEmptyPostgres, PATIENT } from '../support/postgres.ts'
 import { anyCharacter, fc } from '../support/properties.ts'
 import { runs } from '../support/runs.ts'
@@ -67,6 +67,7 @@ const questions = (of: readonly string[]) =>
         fc.constant(2_147_483_647),
       ),
       limit: fc.oneof(fc.integer({ min: 1, max: 9 }), fc.constant(100)),
+      sort: fc.option(sorts, { nil: undefined, freq: 2 }),
     }),
     { minLength: QUESTIONS, maxLength: QUESTIONS },
   )

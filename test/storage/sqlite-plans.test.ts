@@ -14,7 +14,7 @@ import { Transaction } from '../../src/storage/sqlite/transaction.ts'
 import type { StoredBulk, StoredPart } from '../../src/tokens/model/bulk.ts'
 import { DECISIVE } from '../../src/tokens/model/lease.ts'
 import { overviewQuestion } from '../../src/tokens/model/overview.ts'
-import type { TokenQuery } from '../../src/tokens/model/page.ts'
+import { SORT_FIELDS, type TokenQuery } from '../../src/tokens/model/page.ts'
 import type { Account, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
 import type { Stamped } from '../../src/tokens/trust/stamp.ts'
 import { askFor, quota, rate } from '../support/limits.ts'
@@ -177,6 +177,37 @@ describe('query plans', () => {
         const plans = plansOf(() => listTokens(db, account.id, { page: 1, limit: 10, narrowing, ...filters }))
         assert.ok(plans.size > 0)
         assert.deepEqual(faults(plans), [])
+        // Its tokens are in no order of their rows.
+        assert.doesNotMatch([...plans.values()].join(), /tokens_by_name/)
+      }
+    })
+  }
+
+  const directions = SORT_FIELDS.flatMap((by) => [true, false].map((isDescending) => ({ by, isDescending })))
+  for (const sort of directions) {
+    const name = `${sort.by}${sort.isDescending ? ', descending,' : ''}`
+    test(`a list in the order of ${name} reads through no table, whatever its filters are`, () => {
+      const filters = [
+        { status: 'active' as const },
+        { subAccountId: subAccount.id },
+        { search: 'tok' },
+        { search: 'x' },
+        ...narrowings.map((narrowing) => ({ narrowing })),
+      ]
+      for (const filter of [{}, ...filters]) {
+        for (const number of [1, 4, 9]) {
+          const plans = plansOf(() => listTokens(db, account.id, { page: number, limit: 10, sort, ...filter }))
+          assert.ok(plans.size > 0)
+          assert.deepEqual(faults(plans), [])
+        }
+      }
+    })
+    if (sort.by === 'lastUsedAt') continue
+    test(`a list in the order of ${name} is read in the order of an index, and not sorted`, () => {
+      for (const filter of [{}, { status: 'active' as const }, { subAccountId: subAccount.id }]) {
+        const plans = plansOf(() => listTokens(db, account.id, { page: 4, limit: 10, sort, ...filter }))
+        assert.doesNotMatch([...plans.values()].join(), /TEMP B-TREE/)
+        assert.match([...plans.values()].join(), /t USING COVERING INDEX|tokens USING COVERING INDEX/)
       }
     })
   }
@@ -189,6 +220,7 @@ describe('query plans', () => {
       for (const filters of [{}, { status: 'active' as const }, { subAccountId: subAccount.id }, { search: 'tok' }]) {
         const plans = plansOf(() => matchTokens(db, account.id, { page: 1, limit: 10, narrowing, ...filters }))
         assert.deepEqual(faults(plans), [])
+        assert.doesNotMatch([...plans.values()].join(), /tokens_by_name/)
         // Few tokens are found by their ids, not among all of the account's.
         const found = [...plans.values()].flat().filter((line) => /^SEARCH t |token_grams/.test(line))
         if ('ids' in narrowing)

@@ -1,7 +1,7 @@
 // Listing as the service document describes it, in plain arrays: written without a look at any engine.
 
-import type { Narrowing } from '../../src/tokens/model/page.ts'
-import type { Status } from '../../src/tokens/model/token.ts'
+import { type Narrowing, NEWEST_FIRST, SORT_FIELDS, type Sort } from '../../src/tokens/model/page.ts'
+import { foldCase, type Status } from '../../src/tokens/model/token.ts'
 import { anyCharacter, fc } from './properties.ts'
 
 export interface OracleToken {
@@ -23,12 +23,13 @@ export interface OracleQuery {
   readonly status?: Status | undefined
   readonly search?: string | undefined
   readonly narrowing?: Narrowing
+  readonly sort?: Sort | undefined
   readonly page: number
   readonly limit: number
 }
 
 export function listByHand(tokens: readonly OracleToken[], query: OracleQuery) {
-  const { subAccountId, status, search, page, limit } = query
+  const { subAccountId, status, search, sort = NEWEST_FIRST, page, limit } = query
   // Simple case folding, which is what the letters of `names` have: each stands for one other at a time.
   const wanted = search === undefined ? /^/u : new RegExp(RegExp.escape(search), 'iu')
   const matches = tokens
@@ -36,10 +37,26 @@ export function listByHand(tokens: readonly OracleToken[], query: OracleQuery) {
     .filter((token) => status === undefined || token.status === status)
     .filter((token) => wanted.test(token.name))
     .filter((token) => isWithin(token, query.narrowing ?? {}))
-    .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
-  const ids = matches.map(({ id }) => id)
+  const ids = inOrder(matches, sort).map(({ id }) => id)
   return { ids: ids.slice((page - 1) * limit, page * limit), total: ids.length }
 }
+
+/** Names by the bytes of their folded form; tokens without a value last. */
+function inOrder(tokens: readonly OracleToken[], { by, isDescending }: Sort): OracleToken[] {
+  const keyOf = (token: OracleToken) => (by === 'name' ? Buffer.from(foldCase(token.name)) : (token[by] ?? null))
+  const byValue = (one: OracleToken, other: OracleToken): number => {
+    const [left, right] = [keyOf(one), keyOf(other)]
+    return Buffer.isBuffer(left) && Buffer.isBuffer(right) ? Buffer.compare(left, right) : Number(left) - Number(right)
+  }
+  const parts = [true, false].map((has) => {
+    const part = tokens.filter((token) => (keyOf(token) !== null) === has)
+    const ascending = part.sort((one, other) => byValue(one, other) || (one.id < other.id ? -1 : 1))
+    return isDescending ? ascending.toReversed() : ascending
+  })
+  return parts.flat()
+}
+
+export const sorts: fc.Arbitrary<Sort> = fc.record({ by: fc.constantFrom(...SORT_FIELDS), isDescending: fc.boolean() })
 
 function isWithin(token: OracleToken, narrowing: Narrowing): boolean {
   const { createdAt, expiresAt = null, lastUsedAt = null, isSuspended = false, suspendedAt = null } = token

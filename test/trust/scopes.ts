@@ -93,6 +93,9 @@ export function describeScopes(engine: Engine): void {
           '?used=never',
           '?idleDays=1',
           '?suspendedDays=1',
+          '?sort=name',
+          '?sort=-lastUsedAt',
+          '?sort=expiresAt&status=active',
         ]) {
           const all = await askAll(`/token${query}`, estate.mine.key)
           const mine = all.filter(({ subAccount }) => isSeen((subAccount as { _id: string })._id))

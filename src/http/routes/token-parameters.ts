@@ -1,7 +1,7 @@
 // What requests about tokens carry: parameters, headers and the fields of bodies.
 import { Type } from 'typebox'
 import { MAX_TAG_CHARACTERS, MAX_TAGS } from '../../tokens/model/fields.ts'
-import { MAX_DAYS } from '../../tokens/model/page.ts'
+import { MAX_DAYS, SORTS } from '../../tokens/model/page.ts'
 import { MAX_NAME_CHARACTERS, STATUSES } from '../../tokens/model/token.ts'
 import { EFFECTIVE_STATUSES } from '../../tokens/verify/verdict.ts'
 import { etag, ifMatch } from './route.ts'
@@ -56,6 +56,18 @@ export const ExtraFilters = {
     Type.String({
       enum: [...EFFECTIVE_STATUSES],
       description: 'Only tokens of which verification would say this now; not together with `status`',
+    }),
+  ),
+}
+
+export const Order = {
+  sort: Type.Optional(
+    Type.String({
+      enum: SORTS,
+      default: '-createdAt',
+      description:
+        'The order; with a minus in front, descending. Names in any letter case; equal values by id. Tokens that were never used, or never ' +
+        'expire, come last in both directions. Not for CSV, which has the newest first',
     }),
   ),
 }

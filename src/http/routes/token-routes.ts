@@ -7,6 +7,7 @@ import {
   BAD_LIMIT,
   BAD_PAGE,
   NOT_A_CREDENTIAL_END,
+  NOT_A_SORT,
   readOnce,
   readTokenQuery,
   type TokenQuery,
@@ -39,6 +40,7 @@ import {
   IfMatch,
   Include,
   Name,
+  Order,
   Status,
 } from './token-parameters.ts'
 
@@ -57,6 +59,7 @@ const BAD_QUERY = [
   'page must be sent only once',
   'used must be never',
   NOT_A_CREDENTIAL_END,
+  NOT_A_SORT,
   `expiresBefore ${NOT_A_TIME}`,
 ]
 
@@ -81,6 +84,7 @@ const listTokens: AccountRoute = {
     subAccountId: Type.Optional(Type.String({ description: 'Only tokens of this sub-account' })),
     ...Filters,
     ...schemas.PageParameters,
+    ...Order,
     ...ExtraFilters,
     ...Include,
   }),
@@ -95,7 +99,7 @@ const listTokensOfSubAccount: AccountRoute = {
   operationId: 'listTokensOfSubAccount',
   summary: 'List tokens of one sub-account',
   params: Type.Object({ subAccountId: Type.String({ description: 'The sub-account id' }) }),
-  querystring: Type.Object({ ...Filters, ...schemas.PageParameters, ...ExtraFilters, ...Include }),
+  querystring: Type.Object({ ...Filters, ...schemas.PageParameters, ...Order, ...ExtraFilters, ...Include }),
   async answer(registry, { caller, params, query, origin }) {
     const filters = readTokenQuery({ ...query, subAccountId: undefined }, origin.at)
     return listResult(registry, caller, query, { ...filters, subAccountId: params.subAccountId })

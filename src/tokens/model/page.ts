@@ -32,7 +32,20 @@ export interface TokenFilter {
   readonly narrowing?: Narrowing
 }
 
-export interface TokenQuery extends PageRequest, TokenFilter {}
+export interface TokenQuery extends PageRequest, TokenFilter {
+  /** The newest first unless it is given. */
+  readonly sort?: Sort | undefined
+}
+
+export const SORT_FIELDS = ['name', 'createdAt', 'lastUsedAt', 'expiresAt'] as const
+
+/** Names by their folded form. Equal values are in the order of ids, in the same direction; tokens without a value come last in both. */
+export interface Sort {
+  readonly by: (typeof SORT_FIELDS)[number]
+  readonly isDescending: boolean
+}
+
+export const NEWEST_FIRST: Sort = { by: 'createdAt', isDescending: true }
 
 /** Filters beyond the document. A range includes its start and excludes its end. */
 export interface Narrowing {
@@ -129,9 +142,22 @@ export function readTokenQuery(query: RawQuery, now: Timestamp): TokenQuery {
     subAccountId: readOnce(query, 'subAccountId'),
     status: effective?.status ?? readStatus(query),
     search: readSearch(query),
+    sort: readSort(query),
   }
   const narrowing = { ...narrowed, ...effective?.narrowing }
   return Object.keys(narrowing).length === 0 ? documented : { ...documented, narrowing }
+}
+
+/** As they are sent: a minus in front of the field is the descending order. */
+export const SORTS = SORT_FIELDS.flatMap((by) => [by, `-${by}`])
+export const NOT_A_SORT = `sort must be ${SORTS.join(', ')}`
+
+function readSort(query: RawQuery): Sort | undefined {
+  const text = readOnce(query, 'sort')
+  if (text === undefined) return undefined
+  const by = SORT_FIELDS.find((field) => text === field || text === `-${field}`)
+  if (by === undefined) throw new Failure('invalid-request', NOT_A_SORT)
+  return { by, isDescending: text !== by }
 }
 
 /** The filters that select tokens by effective status; the same order of reasons as `effectiveState`. */

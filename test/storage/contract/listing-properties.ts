@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Narrowing } from '../../../src/tokens/model/page.ts'
 import type { Status } from '../../../src/tokens/model/token.ts'
-import { listByHand, names, type OracleQuery, searches } from '../../support/oracle.ts'
+import { listByHand, names, type OracleQuery, searches, sorts } from '../../support/oracle.ts'
 import { fc } from '../../support/properties.ts'
 import { runs } from '../../support/runs.ts'
 import type { Estate } from '../../support/store.ts'
@@ -70,6 +70,7 @@ const cases = tokens.chain((list) =>
         status: fc.option(status, { nil: undefined }),
         search: fc.option(searches(list.map(({ name }) => name)), { nil: undefined, freq: 8 }),
         narrowing: fc.option(narrowing, { nil: undefined, freq: 1 }),
+        sort: fc.option(sorts, { nil: undefined, freq: 2 }),
         page: fc.oneof({ weight: 4, arbitrary: fc.constant(1) }, fc.integer({ min: 1, max: 8 })),
         limit: fc.oneof(fc.integer({ min: 1, max: 12 }), fc.constant(100)),
       }),

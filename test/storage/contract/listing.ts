@@ -1,8 +1,9 @@
 // Listing tokens: what random estates and queries, in listing-properties.ts and update-properties.ts, do not reach.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { TokenQuery } from '../../../src/tokens/model/page.ts'
+import { SORT_FIELDS, type TokenQuery } from '../../../src/tokens/model/page.ts'
 import type { SubAccount } from '../../../src/tokens/model/token.ts'
+import { listByHand } from '../../support/oracle.ts'
 import { type Estate, FIRST_PAGE, plain, updateToken } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 
@@ -80,6 +81,45 @@ export const describeListing: Part = (estate) => {
             const query = { search, status, subAccountId: owner?.id, page, limit }
             const slice = { names: expected.slice((page - 1) * limit, page * limit), total: expected.length }
             assert.deepEqual(await names(estate(), account.id, query), slice, JSON.stringify(query))
+          }
+        }
+      }
+    }
+  })
+
+  test('every order is the same for few tokens of an account as for most of them, with a search and without, and on every page', async () => {
+    const account = await estate().account()
+    const owners = await Promise.all([1, 2, 3].map(() => estate().subAccount(account)))
+    const spellings = ['zoe', 'Zoe', 'ZOE', 'zoE', 'zebra']
+    const records = Array.from({ length: 900 }, (_, i) =>
+      // The tokens of the last owner are few, and so are those that are inactive.
+      estate().tokenRecord(
+        owners[i % 50 === 1 ? 2 : i % 2] as SubAccount,
+        `${spellings[i % 5]} ${Math.floor(i / 5) % 90} ${i < 450 ? 'é' : 'x'}`,
+        {
+          status: i % 30 === 0 ? 'inactive' : 'active',
+          expiresAt: i % 3 === 0 ? null : 1_000_000 + (i % 7),
+        },
+      ),
+    )
+    const made = await estate().tokens(records)
+    const uses = new Map(made.filter((_, i) => i % 4 > 0).map(({ id }, i) => [id, 2_000_000 + (i % 11)]))
+    await estate().store.saveUses(uses)
+    const tokens = made.map((token) => ({ ...token, lastUsedAt: uses.get(token.id) ?? null }))
+    const sorts = SORT_FIELDS.flatMap((by) => [true, false].map((isDescending) => ({ by, isDescending })))
+    for (const sort of sorts) {
+      for (const search of [undefined, 'Z', 'zoe 1']) {
+        for (const status of [undefined, 'inactive'] as const) {
+          for (const owner of [undefined, owners[0], owners[2]]) {
+            const found = listByHand(tokens, { search, status, subAccountId: owner?.id, sort, page: 1, limit: 900 })
+            // Also those on which tokens without a value begin.
+            const places = [0, 1 / 2, 2 / 3, 3 / 4, 1].map((part) => Math.floor((part * found.total) / 17))
+            for (const page of new Set(places.map((place) => place + 1))) {
+              const query = { search, status, subAccountId: owner?.id, sort, page, limit: 17 }
+              const slice = await estate().store.listTokens(account.id, query)
+              const answer = { ids: slice?.items.map(({ token }) => token.id), total: slice?.total }
+              assert.deepEqual(answer, listByHand(tokens, query), JSON.stringify(query))
+            }
           }
         }
       }

@@ -1,12 +1,12 @@
 // Pages of tokens: one statement, so that a page and its total are of one snapshot and one round trip.
 import type { Chosen } from '../../../tokens/model/bulk.ts'
 import { type Sought, seek } from '../../../tokens/model/name-grams.ts'
-import { MAX_LIMIT, type Slice, type TokenQuery } from '../../../tokens/model/page.ts'
+import { MAX_LIMIT, NEWEST_FIRST, type Slice, type Sort, type TokenQuery } from '../../../tokens/model/page.ts'
 import { foldCase } from '../../../tokens/model/token.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
 import { LISTED } from '../../columns.ts'
 import { Values } from '../../statements.ts'
-import { tokenFilters } from '../../token-queries.ts'
+import { directionOf, orderOf, tokenFilters } from '../../token-queries.ts'
 import type { Connection } from '../postgres-connection.ts'
 import type { Answer } from './batch.ts'
 import { POSTGRES } from './dialect.ts'
@@ -15,9 +15,17 @@ import { matchExpression } from './grams.ts'
 /** Rows that a short read may skip. */
 const SHORT_WAY = 1_000
 
-/** Whether the page is found quickly: no search, no filter without an index, no deep page. */
-export function isShort({ page, limit, search, narrowing }: TokenQuery): boolean {
-  return search === undefined && narrowing === undefined && page * limit <= SHORT_WAY
+/** Whether no index has the list in its order: all matches are found, and then put in order. */
+function mustSort({ search, narrowing, subAccountId, status, sort = NEWEST_FIRST }: TokenQuery): boolean {
+  if (search !== undefined || narrowing !== undefined) return true
+  if (sort.by === 'createdAt') return false
+  return sort.by === 'lastUsedAt' || subAccountId !== undefined || status !== undefined
+}
+
+/** Whether the page is found quickly: in the order of creation, no search, no filter without an index, no deep page. */
+export function isShort(query: TokenQuery): boolean {
+  const { page, limit, sort = NEWEST_FIRST } = query
+  return !mustSort(query) && sort.by === 'createdAt' && page * limit <= SHORT_WAY
 }
 
 export async function listTokens(
@@ -27,10 +35,9 @@ export async function listTokens(
   isPartitioned: boolean,
 ): Promise<Slice<TokenRow> | undefined> {
   const values = new Values(POSTGRES.sign)
-  const isFiltered = query.search !== undefined || query.narrowing !== undefined
-  const page = isFiltered
-    ? filterAndSort(values, accountId, query)
-    : pageByIndex(values, accountId, query, isPartitioned)
+  const { sort = NEWEST_FIRST } = query
+  const byIndex = sort.by === 'createdAt' ? pageByIndex : pageInOrder
+  const page = (mustSort(query) ? filterAndSort : byIndex)(values, accountId, query, isPartitioned)
   const account = values.add(accountId)
   const owned =
     query.subAccountId === undefined
@@ -41,7 +48,7 @@ export async function listTokens(
      SELECT counted.total, ${owned} AS owned, ${LISTED.columns} FROM counted LEFT JOIN (
        chosen JOIN tokens t ON t.id = chosen.id AND t.account_id = ${account}
        JOIN sub_accounts s ON s.id = t.sub_account_id
-     ) ON true ORDER BY t.id DESC`,
+     ) ON true ORDER BY ${orderOf(sort, 'chosen.key', 't.id')}`,
     values.list,
   )
   return toListedSlice(db, found)
@@ -57,11 +64,17 @@ function toListedSlice(db: Connection, { rows: found, columns }: Answer): Slice<
   return { items: full.map((fields) => db.remembered.listed.get(fields, columns, OF_TOKEN)), total: Number(total) }
 }
 
-/** Reads the index that holds just the wanted tokens in their order, from the nearer end; the total is stored. */
+/**
+ * The outer limit tells the planner that `chosen` has few rows: it does not know the value of an inner one, and would read whole tables
+ * to join them.
+ */
+const choose = (page: string) => `chosen AS MATERIALIZED (SELECT * FROM (${page}) AS few LIMIT ${MAX_LIMIT})`
+
+/** By creation: reads the index that holds just the wanted tokens in their order, from the nearer end; the total is stored. */
 function pageByIndex(
   values: Values,
   accountId: string,
-  { subAccountId, status, page, limit }: TokenQuery,
+  { subAccountId, status, page, limit, sort = NEWEST_FIRST }: TokenQuery,
   isPartitioned: boolean,
 ): string {
   const scope = values.add(subAccountId ?? accountId)
@@ -73,6 +86,7 @@ function pageByIndex(
   const skip = `${values.add((page - 1) * limit)}::bigint`
   const wanted = `SELECT id FROM tokens
     WHERE ${ofScope} ${inPartition} ${withStatus}`
+  const [order, reverse] = sort.isDescending ? ['DESC', 'ASC'] : ['ASC', 'DESC']
   return `
     counted AS (
       SELECT coalesce(sum(count), 0)::bigint AS total FROM token_counts WHERE scope = ${scope} ${withStatus}
@@ -80,12 +94,34 @@ function pageByIndex(
     page AS (
       SELECT total, ${skip} > total / 2 AS backwards, least(${take}, greatest(total - ${skip}, 0)) AS take FROM counted
     ),
-    chosen AS MATERIALIZED (SELECT id FROM (
-      (${wanted} ORDER BY id DESC LIMIT (SELECT CASE WHEN backwards THEN 0 ELSE take END FROM page) OFFSET ${skip})
+    ${choose(`
+      (${wanted} ORDER BY id ${order} LIMIT (SELECT CASE WHEN backwards THEN 0 ELSE take END FROM page) OFFSET ${skip})
       UNION ALL
-      (${wanted} ORDER BY id LIMIT (SELECT CASE WHEN backwards THEN take ELSE 0 END FROM page)
-        OFFSET (SELECT greatest(total - ${skip} - take, 0) FROM page))
-    ) AS few LIMIT ${MAX_LIMIT})`
+      (${wanted} ORDER BY id ${reverse} LIMIT (SELECT CASE WHEN backwards THEN take ELSE 0 END FROM page)
+        OFFSET (SELECT greatest(total - ${skip} - take, 0) FROM page))`)}`
+}
+
+/** Reads the index that has all tokens of the account in the order of the list. */
+function pageInOrder(values: Values, accountId: string, { page, limit, sort = NEWEST_FIRST }: TokenQuery): string {
+  const [account, direction] = [values.add(accountId), directionOf(sort)]
+  const [take, skip] = [`${values.add(limit)}::bigint`, `${values.add((page - 1) * limit)}::bigint`]
+  const counted = `counted AS (
+      SELECT coalesce(sum(count), 0)::bigint AS total FROM token_counts WHERE scope = ${account}
+    )`
+  if (sort.by === 'name') {
+    return `${counted}, ${choose(
+      `SELECT token_id AS id, folded_name AS key FROM token_search WHERE account_id = ${account}
+       ORDER BY folded_name ${direction}, token_id ${direction} LIMIT ${take} OFFSET ${skip}`,
+    )}`
+  }
+  // Backwards, the index begins with the tokens that never expire. Both parts are read as far as the page.
+  const part = (condition: string) => `
+    (SELECT id, expires_at AS key FROM tokens WHERE account_id = ${account} AND expires_at ${condition}
+     ORDER BY expires_at ${direction}, id ${direction} LIMIT ${skip} + ${take})`
+  return `${counted}, ${choose(
+    `SELECT * FROM (${part('IS NOT NULL')} UNION ALL ${part('IS NULL')}) AS parts
+     ORDER BY ${orderOf(sort, 'key', 'id')} LIMIT ${take} OFFSET ${skip}`,
+  )}`
 }
 
 /** All that a query matches. */
@@ -135,21 +171,40 @@ function compared(values: Values, { search = '' }: TokenQuery): string {
   return POSTGRES.contains('f.folded_name', values.add(foldCase(search)))
 }
 
-/**
- * For what no index holds in its order: finds all matches by the most selective index, then sorts them. The outer limit tells the
- * planner that `chosen` has few rows: it does not know the value of the inner one, and would read whole tables to join them.
- */
+/** An array is compared within the index; a look-up for each match would take up to twice as long. */
+const ANY_MATCH = 'ANY(ARRAY(SELECT id FROM matches))'
+
+/** Matches with the keys by which they are put in order. `reach` is how many of them are in front of the page's end. */
+function keyed(values: Values, accountId: string, { by }: Sort, reach: string): string {
+  switch (by) {
+    case 'createdAt':
+      return 'SELECT id FROM matches'
+    case 'name':
+      return `SELECT token_id AS id, folded_name AS key FROM token_search
+        WHERE account_id = ${values.add(accountId)} AND token_id = ${ANY_MATCH}`
+    case 'expiresAt':
+      return `SELECT id, expires_at AS key FROM tokens WHERE account_id = ${values.add(accountId)} AND id = ${ANY_MATCH}`
+    case 'lastUsedAt':
+      return `WITH used AS MATERIALIZED (SELECT token_id AS id, at AS key FROM last_used WHERE token_id = ${ANY_MATCH})
+        SELECT * FROM used UNION ALL
+        SELECT id, NULL FROM matches WHERE (SELECT count(*) FROM used) < ${reach} AND id NOT IN (SELECT id FROM used)`
+  }
+}
+
+/** For what no index holds in its order: finds all matches by the most selective index, then sorts them. */
 function filterAndSort(values: Values, accountId: string, query: TokenQuery): string {
-  const { page, limit } = query
+  const { page, limit, sort = NEWEST_FIRST } = query
   const { id, matches } = matchesOf(values, accountId, query)
+  const [take, skip] = [`${values.add(limit)}::bigint`, `${values.add((page - 1) * limit)}::bigint`]
   return `
     matches AS MATERIALIZED (
       SELECT ${id} AS id ${matches}
     ),
     counted AS (SELECT count(*) AS total FROM matches),
-    chosen AS MATERIALIZED (SELECT id FROM (
-      SELECT id FROM matches ORDER BY id DESC LIMIT ${values.add(limit)} OFFSET ${values.add((page - 1) * limit)}
-    ) AS few LIMIT ${MAX_LIMIT})`
+    ${choose(
+      `SELECT * FROM (${keyed(values, accountId, sort, `${skip} + ${take}`)}) AS keyed
+       ORDER BY ${orderOf(sort, 'key', 'id')} LIMIT ${take} OFFSET ${skip}`,
+    )}`
 }
 
 /** By parts of the name. */

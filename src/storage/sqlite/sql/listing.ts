@@ -1,11 +1,11 @@
 // Pages of tokens: which tokens, in which order, and the total.
 import type { Chosen } from '../../../tokens/model/bulk.ts'
 import { type Sought, seek } from '../../../tokens/model/name-grams.ts'
-import type { Slice, TokenQuery } from '../../../tokens/model/page.ts'
+import { NEWEST_FIRST, type Slice, type Sort, type TokenQuery } from '../../../tokens/model/page.ts'
 import { foldCase, type Status } from '../../../tokens/model/token.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
 import { Values } from '../../statements.ts'
-import { tokenFilters } from '../../token-queries.ts'
+import { orderOf, tokenFilters } from '../../token-queries.ts'
 import type { Connection } from '../sqlite-connection.ts'
 import { SQLITE, toInput } from './dialect.ts'
 import { matchExpression } from './grams.ts'
@@ -20,10 +20,11 @@ export interface ChosenPage {
 /** Undefined when the query names a sub-account that is not the account's. */
 export function chooseTokens(db: Connection, accountId: string, query: TokenQuery): ChosenPage | undefined {
   return db.snapshot(() => {
-    const { subAccountId, status } = query
+    const { subAccountId, status, sort = NEWEST_FIRST } = query
     if (subAccountId !== undefined && findSubAccountName(db, accountId, subAccountId) === undefined) return undefined
     if (query.search !== undefined || query.narrowing !== undefined) return filterAndSort(db, accountId, query)
     const total = countScope(db, subAccountId ?? accountId, status)
+    if (sort.by !== 'createdAt') return { ids: pageInOrder(db, accountId, query, sort), total }
     return { ids: pageByIndex(db, query, subAccountId ?? accountId, total), total }
   })
 }
@@ -48,19 +49,19 @@ export function countScope(db: Connection, scope: string, status: Status | undef
 }
 
 /**
- * Reads the index that holds just the wanted tokens in their order, from the nearer end. Without a status, rows that are skipped
- * are not compared with the scope: the total says that the page lies within it, and the rows of the page are compared. A page from
+ * By creation: reads the index that holds just the wanted tokens in their order, from the nearer end. Without a status, rows that are
+ * skipped are not compared with the scope: the total says that the page lies within it, and the rows of the page are compared. A page from
  * the middle of a large account then takes little more than half the time; with a status it would take twice the time. `+ 0`:
  * SQLite would plan the statement again for every value of a limit that is a bare parameter.
  */
 export function pageByIndex(db: Connection, query: TokenQuery, scope: string, total: number): string[] {
-  const { subAccountId, status, page, limit } = query
+  const { subAccountId, status, page, limit, sort = NEWEST_FIRST } = query
   const skip = (page - 1) * limit
   const take = Math.min(limit, total - skip)
   if (take <= 0) return []
   const backwards = skip > total / 2
   const column = subAccountId === undefined ? 'account_id' : 'sub_account_id'
-  const [order, from] = backwards ? ['ASC', '>='] : ['DESC', '<=']
+  const [order, from] = sort.isDescending === backwards ? ['ASC', '>='] : ['DESC', '<=']
   const found = db.tuples<[id: string]>(
     status === undefined
       ? `SELECT id FROM (SELECT ${column} AS scope, id FROM tokens WHERE ${column} ${from} ?1
@@ -71,6 +72,42 @@ export function pageByIndex(db: Connection, query: TokenQuery, scope: string, to
   )
   const ids = found.map(([id]) => id)
   return backwards ? ids.reverse() : ids
+}
+
+/** By what all matches of a query are put in order. */
+const KEYS = {
+  name: 't.folded_name',
+  createdAt: 't.id',
+  lastUsedAt: '(SELECT at FROM last_used WHERE token_id = t.id)',
+  expiresAt: 't.expires_at',
+}
+
+/** The indexes of the lists of an account, with all that is compared without further filters. */
+const LISTS = {
+  name: `INDEXED BY tokens_by_name WHERE t.folded_name > '' AND`,
+  createdAt: 'INDEXED BY tokens_by_account WHERE',
+  lastUsedAt: 'INDEXED BY tokens_by_account WHERE',
+  expiresAt: 'INDEXED BY tokens_by_expiry WHERE',
+}
+
+/**
+ * Reads the account's list in this order as far as the page, and passes over tokens of another status or sub-account. Last uses are in
+ * no index of the account: they are sorted.
+ */
+function pageInOrder(db: Connection, accountId: string, query: TokenQuery, sort: Sort): string[] {
+  const { subAccountId, status, page, limit } = query
+  const values = new Values(SQLITE.sign)
+  const conditions = values.conditions([
+    [accountId, (parameter) => `t.account_id = ${parameter}`],
+    [status, (parameter) => `+t.status = ${parameter}`],
+    [subAccountId, (parameter) => `+t.sub_account_id = ${parameter}`],
+  ])
+  const found = db.tuples<[id: string]>(
+    `SELECT t.id FROM tokens t ${LISTS[sort.by]} ${conditions.join(' AND ')} AND ${SQLITE.inTime('t.no')}
+     ORDER BY ${orderOf(sort, KEYS[sort.by], 't.id')} LIMIT ${values.add(limit)} + 0 OFFSET ${values.add((page - 1) * limit)} + 0`,
+    ...values.list.map(toInput),
+  )
+  return found.map(([id]) => id)
 }
 
 /** Up to this many matches of a search are sorted faster here than by SQLite. */
@@ -105,18 +142,18 @@ function filterAndSort(db: Connection, accountId: string, query: TokenQuery): Ch
   if (found === undefined) return { ids: [], total: 0 }
   const { values, isIndexed, matches } = found
   const wanted = values.list.map(toInput)
-  const { page, limit } = query
+  const { page, limit, sort = NEWEST_FIRST } = query
   const skip = (page - 1) * limit
-  if (isIndexed) {
+  if (isIndexed && sort.by === 'createdAt') {
     const few = db.tuples<[id: string]>(`SELECT t.id ${matches} LIMIT ${FEW_MATCHES + 1}`, ...wanted)
     if (few.length <= FEW_MATCHES) {
-      const ids = few.map(([id]) => id).sort((left, right) => (left < right ? 1 : -1))
+      const ids = few.map(([id]) => id).sort((left, right) => (left < right === sort.isDescending ? 1 : -1))
       return { ids: ids.slice(skip, skip + limit), total: few.length }
     }
   }
   const paged = db.tuples<[id: string, total: number]>(
     `SELECT t.id, count(*) OVER () AS total ${matches}
-     ORDER BY +t.id DESC LIMIT ${values.add(limit)} OFFSET ${values.add(skip)}`,
+     ORDER BY ${sorted(sort)} LIMIT ${values.add(limit)} OFFSET ${values.add(skip)}`,
     ...[...wanted, limit, skip],
   )
   const [first] = paged
@@ -124,6 +161,9 @@ function filterAndSort(db: Connection, accountId: string, query: TokenQuery): Ch
   const counted = page === 1 ? undefined : db.get<{ n: number }>(`SELECT count(*) AS n ${matches}`, ...wanted)
   return { ids: [], total: counted?.n ?? 0 }
 }
+
+/** Not by an index in this order, which would lead through the whole account. */
+const sorted = (sort: Sort): string => orderOf(sort, `+${KEYS[sort.by]}`, '+t.id')
 
 /** Of a few that are given: the index would be read for all that have the name. */
 function compared(values: Values, { search = '' }: TokenQuery): string[] {
@@ -148,10 +188,11 @@ function matchesMuch(db: Connection, accountId: string, { narrowing, search = ''
 }
 
 /**
- * Reads the index that has the names of the account in the order of the list, or the rows of a sub-account that has few of them: first
- * for the total, then as far as the page.
+ * Reads the index that has the names of the account in the order of creation, or the rows of a sub-account that has few of them: first
+ * for the total, then as far as the page, or for all matches in another order.
  */
-function scanNames(db: Connection, accountId: string, { search = '', status, subAccountId, page, limit }: TokenQuery) {
+function scanNames(db: Connection, accountId: string, query: TokenQuery) {
+  const { search = '', status, subAccountId, page, limit, sort = NEWEST_FIRST } = query
   const values = new Values(SQLITE.sign)
   const ofAccount = countScope(db, accountId, undefined)
   const isFew = subAccountId !== undefined && countScope(db, subAccountId, undefined) < ofAccount / ENTRIES_PER_ROW
@@ -169,7 +210,7 @@ function scanNames(db: Connection, accountId: string, { search = '', status, sub
   const skip = (page - 1) * limit
   if (skip >= total) return { ids: [], total }
   const found = db.tuples<[id: string]>(
-    `SELECT t.id ${matches} ORDER BY t.id DESC LIMIT ${values.add(limit)} OFFSET ${values.add(skip)}`,
+    `SELECT t.id ${matches} ORDER BY ${orderOf(sort, KEYS[sort.by], 't.id')} LIMIT ${values.add(limit)} OFFSET ${values.add(skip)}`,
     ...[...wanted, limit, skip],
   )
   return { ids: found.map(([id]) => id), total }
