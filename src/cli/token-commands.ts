@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { OperatorError } from '../tokens/errors.ts'
 import { ACTIONS } from '../tokens/model/actions.ts'
+import { SORTS } from '../tokens/model/page.ts'
 import { toTimeOrNull } from '../tokens/model/times.ts'
 import { MAX_OVERLAP_SECONDS } from '../tokens/model/update.ts'
 import { addBulkCommands } from './bulk-commands.ts'
@@ -91,9 +92,13 @@ export function addTokenCommands(program: Command, manage: Manage, streams: Stre
     },
   )
   manage<{ subAccount?: string }>(
-    addPaging(addTokenFilters(addAccount(token.command('list')))).description(
-      'the tokens of an account, newest first, with the ends of their credentials',
-    ),
+    addPaging(addTokenFilters(addAccount(token.command('list'))))
+      .description('the tokens of an account, newest first, with the ends of their credentials')
+      .addOption(
+        new Option('--sort <field>', 'in another order; with a minus in front of the field, descending')
+          .choices(SORTS)
+          .argParser(String),
+      ),
     async (management, { subAccount: subAccountId, ...filters }, output) => {
       const page = await management.listTokens({ ...filters, subAccountId })
       showPage(output, { ...page, items: page.items.map(detailedToken) }, 'token', tokenRow)
