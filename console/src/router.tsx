@@ -10,7 +10,7 @@ import { OverviewView } from './overview/overview-view.tsx'
 import { peopleList } from './people/people-search.ts'
 import { paging, parseSearch, readSearch, stringifySearch } from './search/search-params.ts'
 import { subAccountList } from './sub-accounts/sub-account-search.ts'
-import { readTokenSearch } from './tokens/token-filters.ts'
+import { readTokenSearch, tokenOrder } from './tokens/token-filters.ts'
 import { verifierList } from './verifiers/verifier-search.ts'
 import { webhookList } from './webhooks/webhook-search.ts'
 
@@ -37,10 +37,12 @@ const subAccounts = createRoute({
   component: lazyRouteComponent(loadLater, 'SubAccountsView'),
   validateSearch: subAccountList.read,
 })
+/** Its search is the order of its tokens. */
 const subAccount = createRoute({
   getParentRoute: () => root,
   path: '/sub-accounts/$subAccountId',
   component: lazyRouteComponent(loadLater, 'SubAccountView'),
+  validateSearch: (raw: Record<string, unknown>) => readSearch({ sort: tokenOrder }, raw),
 })
 const history = createRoute({
   getParentRoute: () => root,

@@ -24,6 +24,14 @@ export const describeSubAccounts: Part = (world) => {
     const tokens = page.getByRole('region', { name: 'Tokens of North' })
     await tokens.getByRole('rowheader').nth(2).waitFor()
     assert.deepEqual(await tokens.getByRole('rowheader').allTextContents(), ['a', 'b', 'c'])
+    await tokens.getByRole('columnheader', { name: 'Name' }).getByRole('button').click()
+    await page.waitForURL('**/sub-accounts/*?sort=name')
+    await tokens.getByRole('columnheader', { name: 'Name' }).getByRole('button').click()
+    await page.waitForURL('**/sub-accounts/*?sort=-name')
+    await tokens.getByRole('rowheader', { name: 'c' }).and(tokens.getByRole('rowheader').first()).waitFor()
+    assert.deepEqual(await tokens.getByRole('rowheader').allTextContents(), ['c', 'b', 'a'])
+    await tokens.getByRole('columnheader', { name: 'Name' }).getByRole('button').click()
+    await tokens.getByRole('rowheader', { name: 'a' }).and(tokens.getByRole('rowheader').first()).waitFor()
     await tokens.getByRole('button', { name: 'Create token' }).click()
     await page.getByRole('dialog').getByLabel('Name').fill('made here')
     await page.getByRole('dialog').getByRole('button', { name: 'Create token' }).click()
@@ -32,6 +40,7 @@ export const describeSubAccounts: Part = (world) => {
     await tokens.getByRole('rowheader', { name: 'made here' }).waitFor()
     await tokens.getByRole('link', { name: 'Filter and select them' }).click()
     await page.getByText('1–4 of 4 tokens').waitFor()
+    assert.deepEqual(await page.getByRole('rowheader').allTextContents(), ['a', 'b', 'c', 'made here'])
 
     // A dialog about one does not stay open on the page of another.
     const [north, south] = tenant.subAccounts.map(({ id }) => `${world().base}sub-accounts/${id}`)

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { assertAccessible, assertFits } from './accessible.ts'
 import type { Part } from './world.ts'
 import { nextQuery, rowOf, type Sketch, total } from './world.ts'
 
@@ -151,6 +152,93 @@ export const describeTokenList: Part = (world) => {
     await page.getByRole('button', { name: 'Clear all filters' }).click()
     await page.getByText('1–2 of 2 tokens').waitFor()
     assert.equal(await page.getByRole('navigation', { name: 'Pages' }).count(), 0)
+  })
+
+  test('a click on a header puts the list in its order, another one in the reverse order; the address keeps it, and pages, filters and keys go on', async () => {
+    const tenant = await world().tenant([
+      { name: 'beta', expiresAt: Date.now() + 5 * DAY },
+      { name: 'Alpha' },
+      { name: 'gamma', expiresAt: Date.now() + 3 * DAY },
+      ...Array.from({ length: 5 }, (_, i) => ({ name: `x${i}`, status: 'inactive' as const })),
+    ])
+    await world().running.store.saveUses(new Map([[tenant.tokens[1]?.id ?? '', Date.now() - DAY]]))
+    const page = await world().signedIn(tenant, 'tokens?limit=4')
+    const header = (name: string) => page.getByRole('columnheader', { name })
+    const shown = async (...expected: string[]) => {
+      await page.waitForFunction(
+        (wanted) =>
+          [...document.querySelectorAll('th[scope=row]')].map((cell) => cell.textContent).join() === wanted &&
+          document.querySelector('[aria-busy=true]') === null,
+        expected.join(),
+      )
+    }
+    await shown('beta', 'Alpha', 'gamma', 'x0')
+    assert.equal(await header('Created').getAttribute('aria-sort'), 'descending')
+    assert.equal(await header('Name').getAttribute('aria-sort'), null)
+    assert.equal(await header('Status').getByRole('button').count(), 0)
+
+    await page.getByRole('button', { name: 'Next page' }).click()
+    await shown('x1', 'x2', 'x3', 'x4')
+    await header('Name').getByRole('button').click()
+    await shown('Alpha', 'beta', 'gamma', 'x0')
+    assert.equal(new URL(page.url()).search, '?sort=name&limit=4')
+    assert.equal(await header('Name').getAttribute('aria-sort'), 'ascending')
+    assert.equal(await header('Created').getAttribute('aria-sort'), null)
+    assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Name')
+    await page.keyboard.press('Enter')
+    await shown('x4', 'x3', 'x2', 'x1')
+    assert.equal(new URL(page.url()).search, '?sort=-name&limit=4')
+    await page.getByRole('button', { name: 'Next page' }).click()
+    await shown('x0', 'gamma', 'beta', 'Alpha')
+    assert.equal(new URL(page.url()).search, '?sort=-name&page=2&limit=4')
+    await page.reload()
+    await shown('x0', 'gamma', 'beta', 'Alpha')
+    assert.equal(await header('Name').getAttribute('aria-sort'), 'descending')
+
+    // What has no value comes last both ways.
+    await header('Expires').getByRole('button').click()
+    await shown('gamma', 'beta', 'x4', 'x3')
+    await header('Expires').getByRole('button').click()
+    await shown('beta', 'gamma', 'Alpha', 'x0')
+    await header('Last used').getByRole('button').click()
+    await shown('Alpha', 'x4', 'x3', 'x2')
+    const both = await nextQuery(page, '/apiClient/token', () => page.getByLabel('Status').selectOption('active'))
+    assert.deepEqual([both.get('sort'), both.get('effectiveStatus')], ['lastUsedAt', 'active'])
+    await shown('Alpha', 'gamma', 'beta')
+    await page.goBack()
+    await shown('Alpha', 'x4', 'x3', 'x2')
+
+    // The usual order is not in the address.
+    await header('Created').getByRole('button').click()
+    await shown('x4', 'x3', 'x2', 'x1')
+    await header('Created').getByRole('button').click()
+    await shown('beta', 'Alpha', 'gamma', 'x0')
+    assert.equal(new URL(page.url()).search, '?limit=4')
+
+    // An order is no filter: neither of a bulk operation nor of a file.
+    await page.goto(`${world().base}tokens?sort=name&limit=4`)
+    await shown('Alpha', 'beta', 'gamma', 'x0')
+    await page.getByLabel('Select all on this page').check()
+    const [preview] = await Promise.all([
+      page.waitForRequest((request) => request.url().endsWith('/token/bulk')),
+      page.getByRole('button', { name: 'All 8 that match…' }).click(),
+    ])
+    assert.deepEqual((preview.postDataJSON() as { filter: object }).filter, {})
+  })
+
+  test('cards, which have no headers, have the orders in a list of their own', async () => {
+    const tenant = await world().tenant([{ name: 'beta' }, { name: 'Alpha' }, { name: 'gamma' }])
+    const page = await world().page({ viewport: { width: 360, height: 740 } })
+    await world().enter(page, tenant, 'tokens')
+    const first = page.getByRole('listitem').filter({ hasText: 'Active' }).first()
+    await first.getByText('beta').waitFor()
+    const order = page.getByRole('combobox', { name: 'Order' })
+    assert.equal(await order.inputValue(), '-createdAt')
+    await order.selectOption('Name, A to Z')
+    await first.getByText('Alpha').waitFor()
+    assert.equal(new URL(page.url()).search, '?sort=name')
+    await assertAccessible(page, 'cards in another order')
+    await assertFits(page, 'cards in another order')
   })
 
   test('columns can be hidden, which this browser remembers; on a telephone one button opens the filters', async () => {

@@ -1,7 +1,7 @@
-// The newest tokens of a sub-account, on its page, with what can be done to each.
+// The first tokens of a sub-account in an order, on its page, with what can be done to each.
 import { Button, Group, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate } from '@tanstack/react-router'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useCallback, useMemo, useState } from 'react'
 import type { SubAccount } from '../../../client/latchkey-client.ts'
 import { usePermissions } from '../api/permissions.ts'
@@ -9,15 +9,17 @@ import { useClient } from '../api/session.tsx'
 import { CreateDialog } from '../tokens/create-dialog.tsx'
 import { TokenActionsProvider } from '../tokens/token-actions.tsx'
 import { tokenColumns } from '../tokens/token-cells.tsx'
-import { tokensQuery } from '../tokens/token-filters.ts'
+import { sortingOf, tokensQuery } from '../tokens/token-filters.ts'
 import { type OpenMenu, TokenMenu } from '../tokens/token-menu.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty-page.tsx'
 import { plural } from '../ui/format.ts'
 import { Icon } from '../ui/icon.tsx'
 import { List } from '../ui/list.tsx'
-import { QueryResult } from '../ui/query-result.tsx'
+import { MaybeOutdated, QueryResult } from '../ui/query-result.tsx'
 import text from '../ui/text.module.css'
+
+const route = getRouteApi('/sub-accounts/$subAccountId')
 
 /** The sub-account is the page's. */
 const NOT_SHOWN = 'Sub-account'
@@ -25,7 +27,9 @@ const NOT_SHOWN = 'Sub-account'
 export function SubAccountTokens({ subAccount: { _id, name } }: { subAccount: SubAccount }) {
   const { change } = usePermissions()
   const navigate = useNavigate()
-  const tokens = useQuery(tokensQuery(useClient(), { subAccount: _id }))
+  const { sort } = route.useSearch()
+  const tokens = useQuery(tokensQuery(useClient(), { subAccount: _id, sort }))
+  const sorting = sortingOf(sort, (order) => void navigate({ to: '.', search: { sort: order }, resetScroll: false }))
   const [menu, setMenu] = useState<OpenMenu>()
   const [isCreating, setCreating] = useState(false)
   const columns = useMemo(
@@ -56,8 +60,16 @@ export function SubAccountTokens({ subAccount: { _id, name } }: { subAccount: Su
               <Empty title="No tokens yet" description={change ? 'Create the first one.' : undefined} />
             ) : (
               <>
-                <List label={`Tokens of ${name}`} items={items} columns={columns} cardsBelow="68em" />
-                <Link to="/tokens" search={{ subAccount: _id }} className={text.link}>
+                <MaybeOutdated query={tokens}>
+                  <List
+                    label={`Tokens of ${name}`}
+                    items={items}
+                    columns={columns}
+                    cardsBelow="68em"
+                    sorting={sorting}
+                  />
+                </MaybeOutdated>
+                <Link to="/tokens" search={{ subAccount: _id, sort }} className={text.link}>
                   {total > items.length ? `All ${plural(total, 'token')}` : 'Filter and select them'}
                 </Link>
               </>

@@ -24,6 +24,7 @@ export const tokenColumns = (openMenu: (token: Token, button: HTMLElement) => vo
     header: 'Name',
     role: 'name',
     card: 'head',
+    sort: { by: 'name', ascending: 'Name, A to Z', descending: 'Name, Z to A' },
     cell: (token) => <NameAndTags token={token} />,
     cardCell: (token) => <TokenName token={token} />,
   },
@@ -31,15 +32,22 @@ export const tokenColumns = (openMenu: (token: Token, button: HTMLElement) => vo
   { header: 'Sub-account', card: 'line', cell: (token) => <Owner token={token} /> },
   { header: 'Status', card: 'head', cell: (token) => <TokenStatus token={token} /> },
   { header: 'Credential', card: 'line', cell: (token) => <TokenCredential token={token} /> },
-  { header: 'Created', card: 'fact', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
+  {
+    header: 'Created',
+    card: 'fact',
+    sort: { by: 'createdAt', ascending: 'Oldest first', descending: 'Newest first' },
+    cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+  },
   {
     header: 'Last used',
     card: 'fact',
+    sort: { by: 'lastUsedAt', ascending: 'Used longest ago first', descending: 'Used last first' },
     cell: ({ details }) => <RelativeTime at={details?.lastUsedAt ?? null} none="Never" />,
   },
   {
     header: 'Expires',
     card: 'fact',
+    sort: { by: 'expiresAt', ascending: 'Expires first', descending: 'Expires last' },
     cell: ({ details }) => <RelativeTime at={details?.expiresAt ?? null} none="Never" />,
   },
   {

@@ -3,6 +3,7 @@ import type { LatchkeyClient } from '../../../client/latchkey-client.ts'
 import { queries, type TokenListParams } from '../api/queries.ts'
 import { defineList, filterFor } from '../search/list-definition.ts'
 import { day, many, oneOf, pageOf, type Search, text } from '../search/search-params.ts'
+import type { Sorting } from '../ui/list.tsx'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const EXPIRES_SOON_DAYS = 30
@@ -49,11 +50,16 @@ const FILTERS = {
   createdBefore: filter(text, (createdBefore) => ({ createdBefore })),
 }
 
+const NEWEST_FIRST = '-createdAt'
+
+/** The order of a list of tokens. The usual one counts as absent. */
+export const tokenOrder = oneOf('name', '-name', 'createdAt', 'lastUsedAt', '-lastUsedAt', 'expiresAt', '-expiresAt')
+
 export const tokenList = defineList({
   to: '/tokens',
   filters: FILTERS,
-  /** The token whose history is open in the drawer. */
-  others: { history: text },
+  /** `history`: the token whose history is open in the drawer. */
+  others: { sort: tokenOrder, history: text },
 })
 
 export type TokenFilters = Search<typeof FILTERS>
@@ -84,9 +90,15 @@ export function withTag(search: Readonly<Record<string, unknown>>, tag: string):
   return readTokenSearch({ ...known, ...(isTokenId(known.search) ? withoutId(part) : part) })
 }
 
+/** For the headers of a list of tokens. */
+export const sortingOf = (sort: TokenSearch['sort'], change: (sort: TokenSearch['sort']) => void): Sorting => ({
+  order: sort ?? NEWEST_FIRST,
+  change: (order) => change(tokenOrder.read([order])),
+})
+
 /** The page of tokens that a search is for. */
 export function tokensQuery(client: LatchkeyClient, { history: _, ...search }: TokenSearch) {
-  const place = pageOf(search)
+  const place = { ...pageOf(search), sort: search.sort }
   const params = () => ({ ...tokenList.paramsOf(search, Date.now()), ...place })
   return isTokenId(search.search)
     ? queries.tokenPageById(client, search.search, place.limit)

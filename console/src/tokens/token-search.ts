@@ -29,7 +29,7 @@ export type ChangeTokenSearch = ReturnType<typeof useTokenSearch>['changeSearch'
 const CREDENTIAL_END = /^[\x21-\x7e]{4}$/
 
 /** The newest tokens whose credential ends as the text of the search, with the same filters; undefined if there are none. */
-export function useCredentialEnd({ history: _, page: __, search: end = '', ...filters }: TokenSearch) {
+export function useCredentialEnd({ history: _, page: __, sort: ___, search: end = '', ...filters }: TokenSearch) {
   const client = useClient()
   const params = () => ({ ...tokenList.paramsOf(filters, Date.now()), credentialEnd: end })
   const isEnd = CREDENTIAL_END.test(end)

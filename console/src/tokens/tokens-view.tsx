@@ -20,7 +20,7 @@ import { useSelection } from './selection.ts'
 import { SubAccountMatches } from './sub-account-matches.tsx'
 import { TokenActionsProvider } from './token-actions.tsx'
 import { tokenColumns } from './token-cells.tsx'
-import { isTokenId, tokenList } from './token-filters.ts'
+import { isTokenId, sortingOf, tokenList } from './token-filters.ts'
 import { type OpenMenu, TokenMenu } from './token-menu.tsx'
 import { useCredentialEnd, useTokenSearch, useTokens } from './token-search.ts'
 import { fullName } from './token-words.ts'
@@ -104,6 +104,7 @@ export function TokensView() {
               items={page.items}
               columns={columns}
               cardsBelow="68em"
+              sorting={sortingOf(search.sort, (sort) => changeSearch({ sort }))}
               {...(change && {
                 selection: {
                   ids: selection.ids,

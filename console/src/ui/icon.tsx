@@ -48,6 +48,8 @@ const SHAPES = {
   switch: <path d="M5 8.5h14l-3.5-3.5M19 15.5H5l3.5 3.5" />,
   'chevron-left': <path d="M14.5 6l-6 6 6 6" />,
   'chevron-right': <path d="M9.5 6l6 6-6 6" />,
+  'arrow-up': <path d="M12 20V4M5 11l7-7 7 7" />,
+  'arrow-down': <path d="M12 4v16M5 13l7 7 7-7" />,
   close: <path d="M6 6l12 12M18 6 6 18" />,
 } satisfies Record<string, ReactNode>
 

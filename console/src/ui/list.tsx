@@ -1,9 +1,10 @@
 // A list of things with columns: a table where there is room, cards where there is not.
-import { VisuallyHidden } from '@mantine/core'
+import { NativeSelect, VisuallyHidden } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { memo, type ReactNode } from 'react'
 import { cx } from './cx.ts'
 import { keepFocusOnRemoval } from './focus.ts'
+import { Icon } from './icon.tsx'
 import classes from './list.module.css'
 import surface from './surface.module.css'
 import table from './table.module.css'
@@ -24,6 +25,14 @@ export interface Column<Row> {
   readonly card: 'head' | 'line' | 'fact' | 'none'
   /** `name`: what the row is called. `actions`: its buttons, at the end; the header is then only read out. */
   readonly role?: 'name' | 'actions'
+  /** By what the service puts the list in order, and the two orders in words. */
+  readonly sort?: { readonly by: string; readonly ascending: string; readonly descending: string }
+}
+
+/** The order of the list, as the service has it: a field, with a minus in front for the descending order. */
+export interface Sorting {
+  readonly order: string
+  readonly change: (order: string) => void
 }
 
 interface Selection<Row> {
@@ -42,10 +51,12 @@ interface ListProps<Row> {
   /** Cards below this width of the window. */
   readonly cardsBelow: `${number}em`
   readonly selection?: Selection<Row>
+  /** Where it can be put in another order. */
+  readonly sorting?: Sorting
 }
 
 export function List<Row extends Item>(props: ListProps<Row>) {
-  const { label, items, columns, cardsBelow, selection } = props
+  const { label, items, columns, cardsBelow, selection, sorting } = props
   const narrow = useMediaQuery(`(max-width: ${cardsBelow})`, false, { getInitialValueInEffect: false })
   const RowOrCard = narrow ? CardMemo : TableRowMemo
   const rows = items.map((item) => (
@@ -61,6 +72,7 @@ export function List<Row extends Item>(props: ListProps<Row>) {
   if (narrow) {
     return (
       <section aria-label={label}>
+        {sorting && <SortSelect columns={columns} sorting={sorting} />}
         {selection && <SelectAll items={items} selection={selection} withText />}
         <ul className={classes.cards}>{rows}</ul>
       </section>
@@ -76,8 +88,8 @@ export function List<Row extends Item>(props: ListProps<Row>) {
                 <SelectAll items={items} selection={selection} />
               </th>
             )}
-            {columns.filter(isInTable).map(({ header, role }) => (
-              <th key={header}>{role === 'actions' ? <VisuallyHidden>{header}</VisuallyHidden> : header}</th>
+            {columns.filter(isInTable).map((column) => (
+              <Header key={column.header} column={column} sorting={sorting} />
             ))}
           </tr>
         </thead>
@@ -88,6 +100,62 @@ export function List<Row extends Item>(props: ListProps<Row>) {
 }
 
 const isInTable = ({ inTable }: Column<never>): boolean => inTable !== false
+
+interface HeaderProps {
+  readonly column: Column<never>
+  readonly sorting: Sorting | undefined
+}
+
+/** A click puts the list in the order of the column, another one in the reverse order. */
+function Header({ column: { header, role, sort }, sorting }: HeaderProps) {
+  if (role === 'actions') {
+    return (
+      <th>
+        <VisuallyHidden>{header}</VisuallyHidden>
+      </th>
+    )
+  }
+  if (sort === undefined || sorting === undefined) return <th>{header}</th>
+  const { by } = sort
+  const isAscending = sorting.order === by
+  const isSorted = isAscending || sorting.order === `-${by}`
+  return (
+    <th aria-sort={isSorted ? (isAscending ? 'ascending' : 'descending') : undefined}>
+      <button
+        type="button"
+        className={classes.sort}
+        data-sorted={isSorted || undefined}
+        title={isAscending ? sort.descending : sort.ascending}
+        onClick={() => sorting.change(isAscending ? `-${by}` : by)}
+      >
+        {header}
+        {isSorted && <Icon name={isAscending ? 'arrow-up' : 'arrow-down'} size={12} />}
+      </button>
+    </th>
+  )
+}
+
+/** Of cards, which have no headers. */
+function SortSelect({ columns, sorting }: { columns: readonly Column<never>[]; sorting: Sorting }) {
+  const orders = columns.flatMap(({ sort }) =>
+    sort === undefined
+      ? []
+      : [
+          { value: sort.by, label: sort.ascending },
+          { value: `-${sort.by}`, label: sort.descending },
+        ],
+  )
+  return (
+    <NativeSelect
+      aria-label="Order"
+      maw={260}
+      mb={10}
+      value={sorting.order}
+      data={orders}
+      onChange={({ currentTarget: { value } }) => sorting.change(value)}
+    />
+  )
+}
 
 interface RowProps {
   readonly row: Item
