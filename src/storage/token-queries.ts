@@ -40,6 +40,12 @@ const ofLongSuspended = ({ oneOf }: Dialect, account: string, time: string, owne
 
 const NEVER_USED = 'NOT EXISTS (SELECT 1 FROM last_used WHERE token_id = t.id)'
 
+/** A row that is found by itself, such as a match of the search index, costs as much as this many entries of an index in their order. */
+export const ENTRIES_PER_ROW = 15
+
+/** A condition of a statement: that a pass over all entries costs less. */
+export const areMany = (rows: string, entries: string): string => `${ENTRIES_PER_ROW} * ${rows} >= ${entries}`
+
 export const directionOf = ({ isDescending }: Sort): 'ASC' | 'DESC' => (isDescending ? 'DESC' : 'ASC')
 
 /** The order of rows that have the key and the id in these columns; the key is null for tokens without a value. */

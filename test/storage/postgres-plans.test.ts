@@ -32,6 +32,7 @@ interface Plan {
   'Index Name'?: string
   'Index Cond'?: string
   'Subplan Name'?: string
+  'Actual Loops'?: number
   Plans?: Plan[]
 }
 
@@ -51,6 +52,11 @@ const chosenBy = (plan: Plan): Plan[] =>
 function sortsAll({ 'Node Type': node, Plans: parts = [] }: Plan): boolean {
   const limited = parts.flatMap((part) => part.Plans ?? []).every((part) => part['Node Type'] === 'Limit')
   return (node.includes('Sort') && !(parts[0]?.['Node Type'] === 'Append' && limited)) || parts.some(sortsAll)
+}
+
+/** The indexes that were read when a statement was carried out. */
+function indexesRead({ 'Index Name': name, 'Actual Loops': loops = 0, Plans: parts = [] }: Plan): string[] {
+  return [...(name !== undefined && loops > 0 ? [name] : []), ...parts.flatMap(indexesRead)]
 }
 
 /** The partitions that a plan opens, such as `tokens_2`. */
@@ -209,6 +215,21 @@ function describePlans(partitions: number): void {
       assert.match(JSON.stringify(chosen), /"Index Only Scan"/)
     })
   }
+
+  test('a search reads the index of grams or all names of the account, whichever is less', async () => {
+    const indexesOf = async (search: string) => {
+      client.statements.length = 0
+      await listing.listTokens(db, account.id, { page: 1, limit: 10, search }, partitions > 1)
+      const [{ text, values } = { text: '', values: [] }] = client.statements
+      const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, [...values])
+      return indexesRead(rows[0]['QUERY PLAN'][0].Plan).join()
+    }
+    const [much, none] = [await indexesOf('tok'), await indexesOf('tokenless')]
+    assert.match(much, /by_name/)
+    assert.doesNotMatch(much, /grams/)
+    assert.match(none, /grams/)
+    assert.doesNotMatch(none, /by_name/)
+  })
 
   const session = () => ({ db, stamps: opened.stamps })
   const make = (change: Change<unknown>) => makeChange(session(), change)

@@ -6,7 +6,7 @@ import { foldCase } from '../../../tokens/model/token.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
 import { LISTED } from '../../columns.ts'
 import { Values } from '../../statements.ts'
-import { directionOf, orderOf, tokenFilters } from '../../token-queries.ts'
+import { areMany, directionOf, orderOf, tokenFilters } from '../../token-queries.ts'
 import type { Connection } from '../postgres-connection.ts'
 import type { Answer } from './batch.ts'
 import { POSTGRES } from './dialect.ts'
@@ -37,7 +37,8 @@ export async function listTokens(
   const values = new Values(POSTGRES.sign)
   const { sort = NEWEST_FIRST } = query
   const byIndex = sort.by === 'createdAt' ? pageByIndex : pageInOrder
-  const page = (mustSort(query) ? filterAndSort : byIndex)(values, accountId, query, isPartitioned)
+  const write = mayMatchMuch(query) ? passOrSort : mustSort(query) ? filterAndSort : byIndex
+  const page = write(values, accountId, query, isPartitioned)
   const account = values.add(accountId)
   const owned =
     query.subAccountId === undefined
@@ -70,12 +71,24 @@ function toListedSlice(db: Connection, { rows: found, columns }: Answer): Slice<
  */
 const choose = (page: string) => `chosen AS MATERIALIZED (SELECT * FROM (${page}) AS few LIMIT ${MAX_LIMIT})`
 
-/** By creation: reads the index that holds just the wanted tokens in their order, from the nearer end; the total is stored. */
+/** What of a list is wanted, unless it is all of it, with the stored total. */
+interface Part {
+  /** Statements in front of the others. */
+  readonly before: string
+  readonly total: string
+  /** Of tokens. */
+  readonly condition: string
+  /** Another statement with tokens of the page. */
+  readonly others: string
+}
+
+/** By creation: reads the index that holds just the wanted tokens in their order, from the nearer end. */
 function pageByIndex(
   values: Values,
   accountId: string,
   { subAccountId, status, page, limit, sort = NEWEST_FIRST }: TokenQuery,
   isPartitioned: boolean,
+  part?: Part,
 ): string {
   const scope = values.add(subAccountId ?? accountId)
   const ofScope = subAccountId === undefined ? `account_id = ${scope}` : `sub_account_id = ${scope}`
@@ -85,12 +98,12 @@ function pageByIndex(
   const take = `${values.add(limit)}::bigint`
   const skip = `${values.add((page - 1) * limit)}::bigint`
   const wanted = `SELECT id FROM tokens
-    WHERE ${ofScope} ${inPartition} ${withStatus}`
+    WHERE ${ofScope} ${inPartition} ${withStatus} ${part?.condition ?? ''}`
+  const stored = `SELECT coalesce(sum(count), 0)::bigint AS total FROM token_counts WHERE scope = ${scope} ${withStatus}`
   const [order, reverse] = sort.isDescending ? ['DESC', 'ASC'] : ['ASC', 'DESC']
   return `
-    counted AS (
-      SELECT coalesce(sum(count), 0)::bigint AS total FROM token_counts WHERE scope = ${scope} ${withStatus}
-    ),
+    ${part?.before ?? ''}
+    counted AS (${part?.total ?? stored}),
     page AS (
       SELECT total, ${skip} > total / 2 AS backwards, least(${take}, greatest(total - ${skip}, 0)) AS take FROM counted
     ),
@@ -98,7 +111,8 @@ function pageByIndex(
       (${wanted} ORDER BY id ${order} LIMIT (SELECT CASE WHEN backwards THEN 0 ELSE take END FROM page) OFFSET ${skip})
       UNION ALL
       (${wanted} ORDER BY id ${reverse} LIMIT (SELECT CASE WHEN backwards THEN take ELSE 0 END FROM page)
-        OFFSET (SELECT greatest(total - ${skip} - take, 0) FROM page))`)}`
+        OFFSET (SELECT greatest(total - ${skip} - take, 0) FROM page))
+      ${part?.others ?? ''}`)}`
 }
 
 /** Reads the index that has all tokens of the account in the order of the list. */
@@ -205,6 +219,47 @@ function filterAndSort(values: Values, accountId: string, query: TokenQuery): st
       `SELECT * FROM (${keyed(values, accountId, sort, `${skip} + ${take}`)}) AS keyed
        ORDER BY ${orderOf(sort, 'key', 'id')} LIMIT ${take} OFFSET ${skip}`,
     )}`
+}
+
+/** Whether its matches can be very many, and be found in the order of an index. */
+function mayMatchMuch({ search, narrowing, sort = NEWEST_FIRST }: TokenQuery): boolean {
+  return search !== undefined && seek(search) !== undefined && narrowing === undefined && sort.by === 'createdAt'
+}
+
+/**
+ * A search that matches much by a pass over the names of the account for the total, and another one over its list as far as the page. The
+ * matches of any other are found by the index of grams, and sorted. One name in 256 says what the search is; the statement has both ways,
+ * and carries out one of them.
+ */
+function passOrSort(values: Values, accountId: string, query: TokenQuery, isPartitioned: boolean): string {
+  const { search = '', subAccountId, status, page, limit, sort = NEWEST_FIRST } = query
+  const { id, matches } = matchesOf(values, accountId, query)
+  const account = values.add(accountId)
+  const scope = subAccountId === undefined ? account : values.add(subAccountId)
+  const contains = POSTGRES.contains('folded_name', values.add(foldCase(search)))
+  const ofStatus = values.conditions([[status, (parameter) => `AND status = ${parameter}`]]).join('')
+  const owned = subAccountId === undefined ? '' : `AND sub_account_id = ${scope}`
+  const isMuch = '(SELECT is_much FROM sampled)'
+  const hasName = `(SELECT ${contains} FROM token_search WHERE account_id = ${account} AND token_id = tokens.id)`
+  const countIn = (table: string, conditions: string) =>
+    `(SELECT count(*) FROM ${table} WHERE account_id = ${account} ${owned} ${ofStatus} AND ${conditions})`
+  const stored = (of: string, ofThose: string) =>
+    `(SELECT coalesce(sum(count), 0) FROM token_counts WHERE scope = ${of} ${ofThose})`
+  return pageByIndex(values, accountId, query, isPartitioned, {
+    before: `
+      sampled AS MATERIALIZED (
+        SELECT count(*) > 0 AND ${areMany(`count(*) FILTER (WHERE ${contains})`, 'count(*)')} AS is_much
+        FROM token_search WHERE account_id = ${account} AND substr(token_id, 31) = '00'
+      ),
+      matches AS MATERIALIZED (SELECT ${id} AS id ${matches} AND NOT ${isMuch}),`,
+    // A name that is compared for each row of few, such as those of a sub-account, or within an index of all names.
+    total: `SELECT CASE WHEN NOT ${isMuch} THEN (SELECT count(*) FROM matches)
+      WHEN ${areMany(stored(scope, ofStatus), stored(account, ''))} THEN ${countIn('token_search', contains)}
+      ELSE ${countIn('tokens', hasName)} END AS total`,
+    condition: `AND ${isMuch} AND ${hasName}`,
+    others: `UNION ALL (SELECT id FROM matches ORDER BY ${orderOf(sort, 'key', 'id')}
+      LIMIT ${values.add(limit)} OFFSET ${values.add((page - 1) * limit)})`,
+  })
 }
 
 /** By parts of the name. */

@@ -5,7 +5,7 @@ import { NEWEST_FIRST, type Slice, type Sort, type TokenQuery } from '../../../t
 import { foldCase, type Status } from '../../../tokens/model/token.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
 import { Values } from '../../statements.ts'
-import { orderOf, tokenFilters } from '../../token-queries.ts'
+import { ENTRIES_PER_ROW, orderOf, tokenFilters } from '../../token-queries.ts'
 import type { Connection } from '../sqlite-connection.ts'
 import { SQLITE, toInput } from './dialect.ts'
 import { matchExpression } from './grams.ts'
@@ -169,9 +169,6 @@ const sorted = (sort: Sort): string => orderOf(sort, `+${KEYS[sort.by]}`, '+t.id
 function compared(values: Values, { search = '' }: TokenQuery): string[] {
   return [SQLITE.contains('t.folded_name', values.add(foldCase(search)))]
 }
-
-/** A row that is found by itself, such as a match of the search index, costs as much as this many entries of an index in their order. */
-const ENTRIES_PER_ROW = 15
 
 /** Whether a pass over the names of the account costs less than the matches of the search index, whatever the other filters are. */
 function matchesMuch(db: Connection, accountId: string, { narrowing, search = '' }: TokenQuery): boolean {
