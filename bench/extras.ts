@@ -106,7 +106,7 @@ class Accompanied {
 }
 
 /** The broadest search in a loop, and verify at the same time. The load processes know `deep verify`. */
-export async function broadestSearch(bench: Bench, server: Server, key: string): Promise<Finding> {
+export async function broadestSearch(bench: Bench, server: Server, key: string): Promise<Finding[]> {
   let broadest = { letter: '', total: -1 }
   for (const letter of 'aeiorst1') {
     const { total } = await askData<Page>(server.port, listRequest(key, `search=${letter}`))
@@ -115,13 +115,24 @@ export async function broadestSearch(bench: Bench, server: Server, key: string):
   const { letter, total } = broadest
   const requests = Array.from({ length: DIFFERENT }, (_, i) => listRequest(key, `search=${letter}&page=${i + 1}`))
   const { verify, workMs, refused } = await verifyBeside(bench, server, requests)
-  return {
-    what: `the broadest search without pause ("${letter}", ${total} matches): verify's p99 against idle`,
-    asked: '≤ 3×',
-    measured: `${verify.text}; one search takes ${workMs.toFixed(0)} ms, ${refused} were refused`,
-    met: verify.ratio <= 3 && refused === 0,
-    how: `one connection searches in a loop, ${VERIFIES_PER_SECOND} verifications/s at a fixed rate meanwhile`,
-  }
+  const what = `the broadest search without pause ("${letter}", ${total} matches)`
+  const how = `one connection searches in a loop, ${VERIFIES_PER_SECOND} verifications/s at a fixed rate meanwhile`
+  return [
+    {
+      what: `${what}: p50 of a page with the total`,
+      asked: '≤ 500 ms',
+      measured: `${workMs.toFixed(0)} ms, ${refused} were refused`,
+      met: workMs <= 500 && refused === 0,
+      how,
+    },
+    {
+      what: `${what}: verify's p99 against idle`,
+      asked: '≤ 3×',
+      measured: verify.text,
+      met: verify.ratio <= 3 && refused === 0,
+      how,
+    },
+  ]
 }
 
 /** The load processes know `deep verify`. */

@@ -186,7 +186,7 @@ async function measureExtras(large: Estate, server: Server, wall: Server): Promi
 
   say('starting, seeding')
   const start = await extras.startToReady(options, () => serve('again', large, disk.env))
-  return [...slow, ...pages, search, start, await extras.seedSpeed(options)]
+  return [...slow, ...pages, ...search, start, await extras.seedSpeed(options)]
 }
 
 try {
