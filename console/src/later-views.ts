@@ -4,6 +4,8 @@ import './later-styles.ts'
 import { HistoryView } from './history/history-view.tsx'
 import { KeysView } from './keys/keys-view.tsx'
 import { LeakView } from './leaks/leak-view.tsx'
+import { OperationView } from './operations/operation-view.tsx'
+import { OperationsView } from './operations/operations-view.tsx'
 import { PeopleView } from './people/people-view.tsx'
 import { SubAccountView } from './sub-accounts/sub-account-view.tsx'
 import { SubAccountsView } from './sub-accounts/sub-accounts-view.tsx'
@@ -16,6 +18,8 @@ export const laterViews = {
   HistoryView,
   KeysView,
   LeakView,
+  OperationsView,
+  OperationView,
   PeopleView,
   SubAccountView,
   SubAccountsView,

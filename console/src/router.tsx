@@ -6,6 +6,7 @@ import { ViewError } from './app/view-error.tsx'
 import { historyList } from './history/history-filters.ts'
 import { keyList } from './keys/key-search.ts'
 import { loadLater, loadTokens } from './load.ts'
+import { operationList } from './operations/operation-search.ts'
 import { OverviewView } from './overview/overview-view.tsx'
 import { peopleList } from './people/people-search.ts'
 import { paging, parseSearch, readSearch, stringifySearch } from './search/search-params.ts'
@@ -72,6 +73,19 @@ const verifiers = createRoute({
   validateSearch: verifierList.read,
 })
 
+const operations = createRoute({
+  getParentRoute: () => root,
+  path: '/history/operations',
+  component: lazyRouteComponent(loadLater, 'OperationsView'),
+  validateSearch: operationList.read,
+})
+
+const operation = createRoute({
+  getParentRoute: () => root,
+  path: '/history/operations/$operationId',
+  component: lazyRouteComponent(loadLater, 'OperationView'),
+})
+
 const leaks = createRoute({
   getParentRoute: () => root,
   path: '/leaks',
@@ -100,6 +114,8 @@ const routeTree = root.addChildren([
   subAccounts,
   subAccount,
   history,
+  operations,
+  operation,
   leaks,
   keys,
   people,

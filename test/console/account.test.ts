@@ -1,6 +1,7 @@
 // Signing in, and what the console shows of an account, in a real Chromium against the real server.
 import { describeDelivery } from './delivery.ts'
 import { describeHostileNames } from './hostile-names.ts'
+import { describeOperations } from './operations.ts'
 import { describeOverviewAndHistory } from './overview-and-history.ts'
 import { describeSignIn } from './sign-in.ts'
 import { describeSubAccounts } from './sub-accounts.ts'
@@ -12,6 +13,7 @@ describeConsole({
   'signing in': describeSignIn,
   'sub-accounts': describeSubAccounts,
   'overview and history': describeOverviewAndHistory,
+  'bulk operations': describeOperations,
   trouble: describeTrouble,
   'hostile names': describeHostileNames,
 })

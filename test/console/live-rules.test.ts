@@ -24,6 +24,8 @@ test('an event concerns the lists that show its subject, and the pages of no oth
     accountKeys: ['keys', 'list', 1, 25],
     whoami: ['whoami'],
     webhooks: ['webhooks', 'list', 1, 25],
+    operations: ['bulk', 'list', 1, 25],
+    otherOperation: ['bulk', 'one', 'blk_2'],
   }
   const shown = (entry: Parameters<typeof shows>[1]) =>
     Object.keys(keys).filter((name) => shows(keys[name as keyof typeof keys], entry))
@@ -36,6 +38,7 @@ test('an event concerns the lists that show its subject, and the pages of no oth
   ])
   assert.deepEqual(shown({ action: 'key.revoke', subject: 'key_1', subAccount: null }), ['history', 'accountKeys'])
   assert.deepEqual(shown({ action: 'account.rename', subject: 'acc_1', subAccount: null }), ['history', 'whoami'])
+  assert.deepEqual(shown({ action: 'bulk.undo', subject: 'blk_1', subAccount: null }), ['history', 'operations'])
   assert.ok(isOutdated(keys.webhooks, token), 'each event is one that a webhook has to get')
   assert.ok(!shows(keys.webhooks, token))
 })

@@ -16,6 +16,8 @@ export const EVERYWHERE = [
     'disable',
     'history-of-a-token',
     'sub-accounts',
+    'operations',
+    'operation',
     'history',
     'keys',
     'leaks-found',
@@ -200,6 +202,20 @@ export const SHOTS: readonly Shot[] = [
   ['no-match', 'tokens?search=nothing', (page) => page.getByText('No token matches').waitFor()],
   ['sub-accounts', 'sub-accounts'],
   ['suspend', 'sub-accounts', (page) => openDialog(page, first(page, /^Suspend/))],
+  ['operations', 'history/operations', (page) => page.getByRole('button', { name: 'Undo' }).first().waitFor()],
+  [
+    'operation',
+    'history/operations',
+    async (page) => {
+      await page.getByRole('link', { name: 'Expire 4 tokens' }).click()
+      await page.getByText('4 of 4 tokens expired').waitFor()
+    },
+  ],
+  [
+    'undo-operation',
+    'history/operations',
+    (page) => openDialog(page, page.getByRole('button', { name: 'Undo Expire 4 tokens' })),
+  ],
   ['history', 'history'],
   ['keys', 'keys'],
   ['create-key', 'keys', (page) => openDialog(page, page.getByRole('button', { name: 'Create key' }))],
@@ -282,5 +298,10 @@ export async function showcase(world: World): Promise<Tenant> {
   ]
   const all = tenant.tokens.filter(({ name }) => name === 'Zapier')
   await store.saveRecent(new Map(all.map(({ id }) => [id, recent])))
+
+  const mistake = await registry.bulk.order(caller, { action: 'disable', filter: { search: 'billing' } }, origin())
+  await registry.bulk.undo(caller, mistake.id, origin())
+  const reason = 'Nobody imports by night any more'
+  await registry.bulk.order(caller, { action: 'expire', filter: { search: 'nightly' }, reason }, origin())
   return tenant
 }

@@ -63,8 +63,10 @@ async function readView(
 ): Promise<PlainRows | undefined> {
   const tokenId = /^\/tokens\/(tok_\w+)$/.exec(path)?.[1]
   const subAccountId = /^\/sub-accounts\/(sub_\w+)$/.exec(path)?.[1]
+  const operationId = /^\/history\/operations\/(blk_\w+)$/.exec(path)?.[1]
   const webhookId = /^\/webhooks\/(whk_\w+)$/.exec(path)?.[1]
   if (tokenId !== undefined) void ask(queries.token(client, tokenId))
+  if (operationId !== undefined) void ask(queries.bulkOperation(client, operationId))
   if (webhookId !== undefined) void ask(queries.webhook(client, webhookId))
   if (subAccountId !== undefined) void ask(queries.subAccount(client, subAccountId))
   if (path === '/') {

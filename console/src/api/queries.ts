@@ -9,6 +9,7 @@ import {
 import type {
   BulkFilter,
   BulkOperation,
+  BulkPage,
   BulkPreview,
   Call,
   LatchkeyClient,
@@ -44,6 +45,7 @@ const VERIFIERS = ['verifiers'] as const
 export const WEBHOOKS = ['webhooks'] as const
 export const DELIVERIES = ['deliveries'] as const
 const USAGE = ['usage'] as const
+const BULK = ['bulk'] as const
 export const HISTORY = ['history'] as const
 export const WHOAMI = ['whoami'] as const
 
@@ -56,15 +58,21 @@ export async function withETag<Data extends object>(call: Call<Data>): Promise<D
 const SOON_MS = 2_000
 /** No event announces a verification: what is used and when is asked again as long as it is shown. */
 const USED_AGAIN_MS = 60_000
+/** Most operations are done within a second. */
+const STEP_MS = 1_000
 
-/** A delivery is no entry of the history, so no event announces it: while some are to come, the service is asked again. */
+/**
+ * Neither a delivery nor a step of a bulk operation is an entry of the history, so no event announces it: while some are to come, the
+ * service is asked again.
+ */
 const askedAgainWhile =
-  <Data>(isToCome: (data: Data) => boolean) =>
+  <Data>(isToCome: (data: Data) => boolean, everyMs = SOON_MS) =>
   ({ state: { data, status, error } }: { readonly state: QueryState<Data> }): number | false => {
     if (status === 'error') return retryAfterMs(error)
-    return data !== undefined && isToCome(data) && SOON_MS
+    return data !== undefined && isToCome(data) && everyMs
   }
 
+const isRunning = ({ status }: BulkOperation): boolean => status === 'running'
 const isBehind = ({ status, behind }: Webhook): boolean => status === 'active' && behind > 0
 
 export const queries = {
@@ -163,13 +171,19 @@ export const queries = {
       gcTime: 0,
     }),
 
-  /** Asked again while it is under way. */
-  bulkOperation: (client: LatchkeyClient, begun: BulkOperation) =>
+  bulkOperations: (client: LatchkeyClient, page: number, limit: number) =>
     queryOptions({
-      queryKey: ['bulk', begun._id],
-      queryFn: ({ signal }) => client.getBulk({ id: begun._id }, { signal }),
-      initialData: begun,
-      refetchInterval: ({ state }) => state.data?.status === 'running' && 1_000,
+      queryKey: [...BULK, 'list', page, limit],
+      queryFn: ({ signal }) => client.listBulk({ page, limit }, { signal }),
+      placeholderData: keepPreviousData,
+      refetchInterval: askedAgainWhile(({ items }: BulkPage) => items.some(isRunning), STEP_MS),
+    }),
+
+  bulkOperation: (client: LatchkeyClient, id: string) =>
+    queryOptions({
+      queryKey: [...BULK, 'one', id],
+      queryFn: ({ signal }) => client.getBulk({ id }, { signal }),
+      refetchInterval: askedAgainWhile(isRunning, STEP_MS),
     }),
 
   usage: (client: LatchkeyClient, of: UsageOf, per: Usage['per']) =>
@@ -277,7 +291,7 @@ function pageOf(items: readonly Token[], limit: number): TokenPage {
   return { items, total, page: 1, limit, totalPages: total, hasNextPage: false, hasPrevPage: false }
 }
 
-export type Kind = 'token' | 'sub-account' | 'key' | 'session' | 'verifier' | 'webhook' | 'delivery'
+export type Kind = 'token' | 'sub-account' | 'key' | 'session' | 'verifier' | 'webhook' | 'delivery' | 'bulk'
 
 const KEY_OF = {
   token: TOKENS,
@@ -287,6 +301,7 @@ const KEY_OF = {
   verifier: VERIFIERS,
   webhook: WEBHOOKS,
   delivery: DELIVERIES,
+  bulk: BULK,
 } as const
 
 /** Sub-accounts and the overview count tokens; a token shows its sub-account. */
@@ -298,6 +313,7 @@ export const OUTDATED_BY = {
   verifier: [VERIFIERS],
   webhook: [WEBHOOKS, DELIVERIES, HISTORY],
   delivery: [DELIVERIES, WEBHOOKS, HISTORY],
+  bulk: [BULK, HISTORY],
 } as const
 
 /**

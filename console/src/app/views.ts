@@ -13,5 +13,8 @@ export const VIEWS = [
   { to: '/webhooks', label: 'Webhooks', needs: 'manageWebhooks' },
 ] as const satisfies readonly { readonly to: string; readonly label: string; readonly needs?: keyof Permissions }[]
 
+/** Those that other views lead to: the header has no room for them. */
+export const MORE_VIEWS = [{ to: '/history/operations', label: 'Bulk operations' }] as const
+
 export const viewsFor = (permissions: Permissions) =>
   VIEWS.filter((view) => !('needs' in view) || permissions[view.needs])

@@ -7,6 +7,8 @@ import type { IconName } from '../ui/icon.tsx'
 import { say } from '../ui/say.ts'
 import {
   accountUpdate,
+  bulkOrder,
+  bulkUndo,
   fromTo,
   type Known,
   keyRights,
@@ -118,12 +120,12 @@ const ACTIONS: Readonly<Record<Action, ActionWords>> = {
   'bulk.create': {
     label: 'Bulk operation ordered',
     icon: always('more'),
-    sentence: ({ it, entry }) => say`ordered ${it} of ${String(entry.to.total)} tokens`,
+    sentence: ({ entry }) => bulkOrder(entry),
   },
   'bulk.undo': {
     label: 'Bulk operation undone',
     icon: always('rotate'),
-    sentence: ({ it, entry }) => say`ordered that ${it} of ${String(entry.to.done)} tokens is undone`,
+    sentence: ({ entry }) => bulkUndo(entry),
   },
   'webhook.create': {
     label: 'Webhook created',

@@ -1,4 +1,6 @@
 // What was done in the account, newest first.
+import { Button, Group } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
 import { ExportButton } from '../export/export-button.tsx'
 import { useListSearch } from '../search/list-search.ts'
 import { ViewTitle } from '../ui/view-title.tsx'
@@ -10,7 +12,12 @@ export function HistoryView() {
   return (
     <>
       <ViewTitle title="History">
-        <ExportButton name="history" list={() => historyExport(list.search)} />
+        <Group gap="sm">
+          <Button variant="default" renderRoot={(props) => <Link to="/history/operations" {...props} />}>
+            Bulk operations
+          </Button>
+          <ExportButton name="history" list={() => historyExport(list.search)} />
+        </Group>
       </ViewTitle>
       <HistoryResult {...list} />
     </>

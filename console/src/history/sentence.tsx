@@ -8,10 +8,10 @@ import { say } from '../ui/say.ts'
 import text from '../ui/text.module.css'
 import { actionOf } from './actions.tsx'
 import { type EntryGroup, type Operation, operationOf } from './grouping.ts'
-import { called, type Known, linkTo, type Names } from './wording.tsx'
+import { called, type Known, linkTo, type Names, operationLink } from './wording.tsx'
 
 /** Who is neither an account key nor a person; the service announces by itself that a token expires. */
-const OTHERS: Names = { operator: 'The operator', service: 'The service' }
+const OTHERS: Names = { operator: 'The operator', service: 'The service', 'leak:report': 'A leak report' }
 
 /** Whom an identity provider vouches for is `jwt:alice`, and called alice without another name. */
 export const actorName = (by: string, name?: string | null): string => OTHERS[by] ?? name ?? by.replace(/^[a-z]+:/, '')
@@ -36,8 +36,12 @@ export function Sentence({ entry, names: present, ownId, isInGroup = false }: Se
   const again = called(entry.subject, { names, isLinked: () => false }, entry.to.name ?? entry.from.name)
   const operation = isInGroup ? undefined : operationOf(entry)
   const what = actionOf(entry.action).sentence({ it, again, entry, known })
-  return say`${who(entry.by, known)} ${what}${operation && inOperation(operation, entry.by)}`
+  const why = operation ? inOperation(operation) : !isInGroup && because(entry.to.reason)
+  return say`${who(entry.by, known)} ${what}${why}`
 }
+
+/** Such as “leaked”. */
+const because = (reason: unknown): ReactNode => typeof reason === 'string' && say`: “${<Name>{reason}</Name>}”`
 
 const DEEDS: Readonly<Record<Operation['deed'], (tokens: ReactNode) => ReactNode>> = {
   deleted: (tokens) => say`deleted ${tokens}`,
@@ -57,7 +61,7 @@ export function GroupSentence({ group, names: present, ownId }: Present & { read
   const known = { names: { ...present, ...namesThen(entry) }, isLinked: () => false }
   const tokens = say`${mayGoOn ? 'tokens' : plural(entries.length, 'token')}${ownId === undefined && ofOne(entries)}`
   const here = mayGoOn && `; ${entries.length} of them are on this page`
-  return say`${who(entry.by, known)} ${DEEDS[operation.deed](tokens)}${inOperation(operation, entry.by)}${here}`
+  return say`${who(entry.by, known)} ${DEEDS[operation.deed](tokens)}${inOperation(operation)}${here}`
 }
 
 /** The sub-account, if all tokens are of the same one. */
@@ -67,14 +71,9 @@ function ofOne(entries: EntryGroup['entries']): ReactNode {
   return isOne && subAccount !== null && say` of ${linkTo(subAccount._id, subAccount.name)}`
 }
 
-/** Leads to what its actor has ordered: an operation has no page of its own. */
-function inOperation({ isUndo, reason }: Operation, by: string): ReactNode {
-  const order = (
-    <Link to="/history" search={{ by, action: isUndo ? 'bulk.undo' : 'bulk.create' }} className={text.link}>
-      a bulk operation
-    </Link>
-  )
-  return say`${isUndo ? ' by undoing ' : ' in '}${order}${reason !== undefined && say`: “${<Name>{reason}</Name>}”`}`
+function inOperation({ id, isUndo, reason }: Operation): ReactNode {
+  const order = operationLink(id, 'a bulk operation')
+  return say`${isUndo ? ' by undoing ' : ' in '}${order}${because(reason)}`
 }
 
 /** With its sub-account, unless the page or the sentence says that anyway: tokens of two may have the same name. */

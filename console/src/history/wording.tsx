@@ -46,7 +46,22 @@ export function linkTo(id: string, name: string): ReactNode {
   )
 }
 
+/** To the page of a bulk operation. */
+export function operationLink(id: string, words: string): ReactElement {
+  return (
+    <Link to="/history/operations/$operationId" params={{ operationId: id }} className={text.linkInText}>
+      {words}
+    </Link>
+  )
+}
+
 export type Fields = HistoryEntry['to']
+
+export const bulkOrder = ({ subject, to }: HistoryEntry): Words =>
+  say`ordered ${operationLink(subject, 'a bulk operation')}: ${String(to.action)} ${plural(Number(to.total), 'token')}`
+
+export const bulkUndo = ({ subject, to }: HistoryEntry): Words =>
+  say`ordered the undo of ${operationLink(subject, 'a bulk operation')}: ${String(to.action)} ${plural(Number(to.done), 'token')}`
 
 export function accountUpdate({ credentials }: Fields): Words {
   if (credentials === 'once') return 'had credentials of this account shown once and not stored'

@@ -7,7 +7,7 @@ import type { SubAccount, Token } from '../../../client/latchkey-client.ts'
 import { usePermissions } from '../api/permissions.ts'
 import { MASKED, queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
-import { viewsFor } from '../app/views.ts'
+import { MORE_VIEWS, viewsFor } from '../app/views.ts'
 import { type Pasted, readPasted } from '../tokens/pasted.ts'
 import { isTokenId, tokensQuery } from '../tokens/token-filters.ts'
 
@@ -59,7 +59,7 @@ export function useCommands(typed: string, turn: number, open: (dialog: PaletteD
 function useOwn(open: (dialog: PaletteDialog) => void): readonly Command[] {
   const permissions = usePermissions()
   const navigate = useNavigate()
-  const views = viewsFor(permissions).map(({ to, label }) => ({
+  const views = [...viewsFor(permissions), ...MORE_VIEWS].map(({ to, label }) => ({
     ...{ id: to, name: label, detail: 'View' },
     run: () => void navigate({ to }),
   }))

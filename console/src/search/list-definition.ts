@@ -17,7 +17,15 @@ type Shape = Readonly<Record<string, Param<unknown>>>
 type Raw = Readonly<Record<string, unknown>>
 
 interface Definition<Of extends Filters, Others extends Shape> {
-  readonly to: '/history' | '/keys' | '/people' | '/sub-accounts' | '/tokens' | '/verifiers' | '/webhooks'
+  readonly to:
+    | '/history'
+    | '/keys'
+    | '/history/operations'
+    | '/people'
+    | '/sub-accounts'
+    | '/tokens'
+    | '/verifiers'
+    | '/webhooks'
   readonly filters: Of
   /** Parameters of the view that ask for nothing. */
   readonly others?: Others

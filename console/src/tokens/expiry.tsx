@@ -5,6 +5,7 @@ import { fieldReason } from '../api/errors.ts'
 import { etagOf, MASKED } from '../api/queries.ts'
 import { useEdit } from '../api/use-edit.ts'
 import { type Expiry, ExpiryInput, isPastTime, timeOf } from '../ui/expiry-input.tsx'
+import { localTime } from '../ui/format.ts'
 import { Outcome } from '../ui/name.tsx'
 import { say } from '../ui/say.ts'
 import { Moment, useNow } from '../ui/time.tsx'
@@ -23,12 +24,6 @@ export function EditableExpiry({ token }: { token: Token }) {
       {shown(expiryOf(token))}
     </InPlace>
   )
-}
-
-/** As the browser's field has it. */
-function localTime(iso: string): string {
-  const time = new Date(iso)
-  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }
 
 function ExpiryForm({ token, onDone }: { token: Token; onDone: () => void }) {

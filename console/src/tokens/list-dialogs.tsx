@@ -29,7 +29,7 @@ export function ListDialogs({ shown, close, onDone }: ListDialogsProps) {
           {dialog.kind === 'bulk' && (
             <BulkDialog tokens={dialog.tokens} status={dialog.status} close={close} onDone={onDone} />
           )}
-          {dialog.kind === 'matching' && <MatchingDialog filter={dialog.filter} close={close} />}
+          {dialog.kind === 'matching' && <MatchingDialog filter={dialog.filter} />}
         </>
       )}
     </Dialog>

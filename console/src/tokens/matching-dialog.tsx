@@ -1,12 +1,15 @@
 // Everything that a list filter matches, changed by one operation of the service: first the exact number and some of them, then what is done
 // and why, then its progress, and undo. It goes on without this page.
-import { Button, NativeSelect, Progress, Stack, Text, TextInput } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { NativeSelect, Stack, Text, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
 import type { BulkFilter, BulkOperation, BulkPreview } from '../../../client/latchkey-client.ts'
-import { invalidate, queries } from '../api/queries.ts'
+import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
 import { useChange } from '../api/use-change.tsx'
+import { OperationProgress, useOperation } from '../operations/operation-progress.tsx'
+import { BULK_ACTIONS, type BulkAction, isBulkAction, nameOf } from '../operations/operation-words.ts'
 import { BusyButton } from '../ui/busy-button.tsx'
 import { ChangeButtons, DialogButtons, useDialogTitle } from '../ui/dialog.tsx'
 import { ErrorAlert } from '../ui/error-alert.tsx'
@@ -16,29 +19,10 @@ import { QueryResult } from '../ui/query-result.tsx'
 import surface from '../ui/surface.module.css'
 import text from '../ui/text.module.css'
 
-type Action = BulkOperation['action']
-
-const ACTIONS: Readonly<Record<Action, { readonly verb: string; readonly done: string; readonly means: string }>> = {
-  disable: {
-    verb: 'Disable',
-    done: 'disabled',
-    means: 'Every request with their credentials is refused. Can be undone.',
-  },
-  enable: {
-    verb: 'Enable',
-    done: 'enabled',
-    means: 'They authenticate again, unless expired or their sub-account is suspended. Can be undone.',
-  },
-  expire: { verb: 'Expire', done: 'expired', means: 'Their time ends now, and they are refused. Can be undone.' },
-  delete: { verb: 'Delete', done: 'deleted', means: 'They are gone, and nothing brings them back.' },
-}
-
-const isAction = (value: string): value is Action => Object.hasOwn(ACTIONS, value)
-
-export function MatchingDialog({ filter, close }: { filter: BulkFilter; close: () => void }) {
+export function MatchingDialog({ filter }: { filter: BulkFilter }) {
   const [operation, setOperation] = useState<BulkOperation>()
   const preview = useQuery({ ...queries.bulkPreview(useClient(), filter), enabled: operation === undefined })
-  if (operation !== undefined) return <Progressing begun={operation} close={close} />
+  if (operation !== undefined) return <Progressing begun={operation} />
   return (
     <QueryResult query={preview} what="what matches" rows={4}>
       {(found) => <Question filter={filter} found={found} onBegun={setOperation} />}
@@ -53,7 +37,7 @@ interface QuestionProps {
 }
 
 function Question({ filter, found: { total, sample }, onBegun }: QuestionProps) {
-  const [action, setAction] = useState<Action>('disable')
+  const [action, setAction] = useState<BulkAction>('disable')
   const [reason, setReason] = useState('')
   const begin = useChange({
     kind: 'token',
@@ -63,9 +47,9 @@ function Question({ filter, found: { total, sample }, onBegun }: QuestionProps) 
       return (await client.changeTokens({ body })) as BulkOperation
     },
     onDone: onBegun,
-    unseen: () => ({ text: `${ACTIONS[action].verb} ${plural(total, 'token')}: begun` }),
+    unseen: (operation) => ({ text: <Begun operation={operation} /> }),
   })
-  const { verb, means } = ACTIONS[action]
+  const { verb, means } = BULK_ACTIONS[action]
   useDialogTitle(`${verb} all ${plural(total, 'token')} that match?`)
   return (
     <Stack gap="md">
@@ -85,8 +69,8 @@ function Question({ filter, found: { total, sample }, onBegun }: QuestionProps) 
         label="What is done"
         description={means}
         value={action}
-        data={Object.entries(ACTIONS).map(([value, each]) => ({ value, label: each.verb }))}
-        onChange={({ currentTarget: { value } }) => isAction(value) && setAction(value)}
+        data={Object.entries(BULK_ACTIONS).map(([value, each]) => ({ value, label: each.verb }))}
+        onChange={({ currentTarget: { value } }) => isBulkAction(value) && setAction(value)}
       />
       <TextInput
         label="Reason"
@@ -107,55 +91,49 @@ function Question({ filter, found: { total, sample }, onBegun }: QuestionProps) 
   )
 }
 
-function Progressing({ begun, close }: { begun: BulkOperation; close: () => void }) {
-  const cache = useQueryClient()
-  const { data, error, refetch, isFetching } = useQuery(queries.bulkOperation(useClient(), begun))
-  const operation = data ?? begun
-  const { status, total, done, skipped, undo, action } = operation
-  const isRunning = status === 'running'
-  useEffect(() => {
-    if (!isRunning) invalidate(cache, 'token')
-  }, [isRunning, cache])
-  const back = useChange({
-    kind: 'token',
-    name: 'the tokens that matched',
-    send: (client) => client.undoBulk({ id: begun._id }),
-    onDone: () => void refetch(),
-  })
-  useDialogTitle(titleOf(operation))
+/** For a message: the dialog is gone. */
+function Begun({ operation }: { operation: BulkOperation }) {
+  return (
+    <>
+      <Link to="/history/operations/$operationId" params={{ operationId: operation._id }} className={text.link}>
+        {nameOf(operation)}
+      </Link>
+      : begun
+    </>
+  )
+}
+
+function Progressing({ begun }: { begun: BulkOperation }) {
+  const { data = begun, error, refetch, isFetching } = useOperation(begun._id, begun)
+  const { _id: id, status, action } = data
+  const back = useChange({ kind: 'bulk', name: nameOf(begun), send: (client) => client.undoBulk({ id }) })
+  useDialogTitle(titleOf(data))
   return (
     <Stack gap="md">
-      <Progress size="lg" value={total === 0 ? 100 : ((done + skipped) / total) * 100} aria-label="Progress" />
-      <Text size="sm" role="status">
-        {number(done)} of {plural(total, 'token')} {ACTIONS[action].done}
-        {skipped > 0 && `, ${number(skipped)} left as they were`}
-        {isRunning && ' … It goes on if you close this.'}
-        {undo && `. ${number(undo.restored)} restored, ${number(undo.kept)} changed by others since and kept.`}
-        {status === 'failed' && '. It has stopped: the key or session that began it has ended.'}
-      </Text>
+      <OperationProgress operation={data} hint="It goes on if you close this." />
       {error !== null && <ErrorAlert error={error} kind="read" retry={() => void refetch()} busy={isFetching} />}
       {back.error !== null && (
         <ErrorAlert error={back.error} kind="change" retry={() => back.mutate()} busy={back.isPending} />
       )}
+      <Text size="sm">
+        <Link to="/history/operations/$operationId" params={{ operationId: id }} className={text.link}>
+          Page of this operation
+        </Link>
+      </Text>
       <DialogButtons cancel="Close">
         {status === 'done' && action !== 'delete' && (
           <BusyButton variant="default" busy={back.isPending} onClick={() => back.mutate()}>
             Undo
           </BusyButton>
         )}
-        {isRunning && (
-          <Button variant="default" onClick={close}>
-            Leave it running
-          </Button>
-        )}
       </DialogButtons>
     </Stack>
   )
 }
 
-function titleOf({ status, total, action }: BulkOperation): string {
-  const { verb, done } = ACTIONS[action]
-  if (status === 'running') return `${verb}: under way`
-  if (status === 'undone') return 'Undone'
-  return `${plural(total, 'token')} ${done}`
+function titleOf(operation: BulkOperation): string {
+  const { verb, done } = BULK_ACTIONS[operation.action]
+  if (operation.status === 'running') return `${verb}: under way`
+  if (operation.status === 'undone') return 'Undone'
+  return `${plural(operation.total, 'token')} ${done}`
 }

@@ -40,6 +40,15 @@ export const moment = (iso: string): string => MOMENT.format(Date.parse(iso))
 
 export const day = (iso: string): string => DAY.format(Date.parse(iso))
 
+/** In the reader's time zone, as the browser's field for a time has it. */
+export function localTime(iso: string): string {
+  const time = new Date(iso)
+  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}
+
+/** As its field for a day has it. */
+export const localDay = (iso: string): string => localTime(iso).slice(0, 10)
+
 /** For bounds that are days in UTC: elsewhere they may fall on the day before or after. */
 export const utcDay = (iso: string): string => UTC_DAY.format(Date.parse(iso))
 
