@@ -50,6 +50,29 @@ export const describeLeaks: Part = (world) => {
     assert.deepEqual(await statuses([one, two]), [204, 401])
   })
 
+  test('what somebody changes between the switch-off and the look at it is left alone by the undo', async () => {
+    const tenant = await world().tenant([{ name: 'kept' }, { name: 'changed' }])
+    const [kept = '', changed = ''] = await credentialsOf(tenant)
+    const { registry, operator } = world().running
+    const page = await world().signedIn(tenant, 'leaks')
+    await find(page, `${kept} ${changed}`)
+    await page.getByText('Credentials of 2 tokens').waitFor()
+    await page.route('**/apiClient/leak', async (route) => {
+      const response = await route.fetch()
+      const id = tenant.tokens[1]?.id ?? ''
+      await registry.updateToken(operator.actFor(tenant.accountId), id, { name: 'theirs' }, operator.origin())
+      await route.fulfill({ response })
+    })
+    await switchOff(page)
+    await page.getByText('2 tokens switched off').waitFor()
+    await page.getByRole('button', { name: 'Enable all 2 again' }).click()
+    await page.getByText('1 token enabled again.').waitFor()
+    await page.getByText('changed is not: it has been changed by somebody else since').waitFor()
+    assert.deepEqual(await statuses([kept, changed]), [204, 401])
+    await page.goto(`${world().base}history`)
+    await page.getByText('Account key console disabled the token kept of North: “leaked”').waitFor()
+  })
+
   test('a text is in no address, no storage and no request but the body of the search, and gone from the page once its credentials are off', async () => {
     const tenant = await world().tenant([{ name: 'one' }, { name: 'two' }])
     const credentials = await credentialsOf(tenant)

@@ -70,9 +70,7 @@ export function explain(error: unknown, kind: RequestKind): Explanation {
 
 /** One line, for a toast or a list of failures. */
 export function shortReason(error: unknown): string {
-  if (isConflict(error)) {
-    return 'it has been changed by somebody else since, and nothing of that is overwritten'
-  }
+  if (isConflict(error)) return CHANGED_SINCE
   if (error instanceof LatchkeyError && error.status > 0) return error.message
   return explain(error, 'change').title
 }
@@ -112,6 +110,9 @@ export function problemsOf(error: unknown): readonly FieldProblem[] {
 
 /** Somebody else has changed the token or sub-account since the version that the change was made for. */
 export const isConflict = (error: unknown): boolean => error instanceof LatchkeyError && error.status === 412
+
+/** Of several that are changed together. */
+export const CHANGED_SINCE = 'it has been changed by somebody else since, and nothing of that is overwritten'
 
 export const CONFLICT = 'It has been changed since you began. This attempt has saved nothing.'
 

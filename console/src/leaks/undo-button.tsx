@@ -16,10 +16,11 @@ export function UndoButton({ ended }: { ended: readonly Ended[] }) {
     name: 'the tokens of the text',
     send: (client) =>
       inTurns(ended, async (token): Promise<Ended & { problem?: string }> => {
-        const { _id: id, ifMatch } = token
-        if (ifMatch === undefined) return { ...token, problem: 'it could not be read after it was switched off' }
+        const { _id: id, since } = token
+        if ('problem' in since) return { ...token, problem: since.problem }
         try {
-          const { status } = await client.patchToken({ id, 'if-match': ifMatch, body: { status: 'active' }, ...MASKED })
+          const body = { status: 'active' } as const
+          const { status } = await client.patchToken({ id, 'if-match': since.ifMatch, body, ...MASKED })
           return { ...token, status }
         } catch (error) {
           return { ...token, problem: shortReason(error) }
