@@ -246,6 +246,47 @@ export const describeChanges: Part = (world) => {
     await dialog.getByText('found of South is ready').waitFor()
   })
 
+  test('tags, metadata and a policy under that of the sub-account are set when a token is created', async () => {
+    const tenant = await world().tenant()
+    const { registry, operator } = world().running
+    const caller = operator.actFor(tenant.accountId)
+    const policy = { scopes: ['orders:*'] }
+    await registry.updateSubAccount(caller, tenant.subAccounts[0]?.id ?? '', { policy }, operator.origin())
+    const page = await world().signedIn(tenant, `sub-accounts/${tenant.subAccounts[0]?.id}`)
+    await page.getByRole('button', { name: 'Create token' }).click()
+    const dialog = page.getByRole('dialog')
+    const create = dialog.getByRole('button', { name: 'Create token' })
+    await dialog.getByLabel('Name').fill('limited')
+    await dialog.getByText('Tags, metadata and policy').click()
+    await dialog.getByRole('combobox', { name: 'Tags' }).fill('ci')
+    await page.keyboard.press('Enter')
+    await dialog.getByLabel('Metadata').fill('{"team": ')
+    await dialog.getByLabel('Only these scopes').check()
+    await dialog.getByText('Its sub-account: orders:*').waitFor()
+    for (const scope of ['orders:read', 'items:read']) {
+      await dialog.getByRole('combobox', { name: 'Scopes' }).fill(scope)
+      await page.keyboard.press('Enter')
+    }
+    await dialog.getByText('without effect: items:read').waitFor()
+    await dialog.getByLabel('Limit the rate').check()
+    await dialog.getByLabel('Rate: verifications').fill('none')
+    // What is wrong is not hidden by folding it away.
+    await dialog.getByText('Tags, metadata and policy').click()
+    await create.click()
+    await dialog.getByText('This is not JSON').waitFor()
+    await dialog.getByLabel('Metadata').fill('{"team": "edge"}')
+    await create.click()
+    await dialog.getByText('must be a whole number').waitFor()
+    await dialog.getByLabel('Rate: verifications').fill('100')
+    await dialog.getByLabel('Rate: time').fill('1')
+    await create.click()
+    await dialog.getByText('limited of North is ready').waitFor()
+    const { items } = await registry.listTokens(caller, { page: 1, limit: 1 }, { details: true })
+    const { tags, metadata, policy: stored } = items[0]?.details ?? {}
+    assert.deepEqual([tags, metadata], ['["ci"]', '{"team":"edge"}'])
+    assert.equal(stored, '{"scopes":["orders:read","items:read"],"rate":{"limit":100,"seconds":1}}')
+  })
+
   test('undo takes back no change that somebody else has made since, and says so', async () => {
     const tenant = await world().tenant([{ name: 'live' }])
     const page = await world().signedIn(tenant, 'tokens')

@@ -181,6 +181,19 @@ export const SHOTS: readonly Shot[] = [
     },
   ],
   ['create', 'tokens?limit=5', (page) => openDialog(page, page.getByRole('button', { name: 'Create token' }))],
+  [
+    'create-extras',
+    'tokens?limit=5',
+    async (page) => {
+      await openDialog(page, page.getByRole('button', { name: 'Create token' }))
+      const dialog = page.getByRole('dialog')
+      await dialog.getByRole('combobox', { name: 'Sub-account' }).fill('Lisbon')
+      await page.getByRole('option', { name: /Lisbon/ }).click()
+      await dialog.getByText('Tags, metadata and policy').click()
+      await dialog.getByLabel('Only these scopes').check()
+      await dialog.getByText('Its sub-account: orders:*').waitFor()
+    },
+  ],
   ['rename', 'tokens?limit=5', (page) => first(page, /^Rename/).click()],
   ['menu', 'tokens?limit=10', (page) => first(page, /^Actions for/).click()],
   [
@@ -286,6 +299,12 @@ export async function showcase(world: World): Promise<Tenant> {
   const caller = operator.actFor(tenant.accountId)
   const origin = () => ({ ...operator.origin(), by: tenant.keyId, address: '192.0.2.7' })
   await registry.updateSubAccount(caller, tenant.subAccounts[3]?.id ?? '', { status: 'suspended' }, origin())
+  await registry.updateSubAccount(
+    caller,
+    tenant.subAccounts[1]?.id ?? '',
+    { policy: { scopes: ['orders:*'], rate: { limit: 100, seconds: 60 } } },
+    origin(),
+  )
   const zapier = tenant.tokens.findLast(({ name }) => name === 'Zapier')?.id ?? ''
   await registry.updateToken(caller, zapier, { status: 'inactive' }, origin())
   await registry.rotateToken(caller, zapier, 24 * 60 * 60, origin())

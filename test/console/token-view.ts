@@ -66,6 +66,44 @@ export const describeTokenView: Part = (world) => {
     assert.equal(await world().verify(fresh), 401)
   })
 
+  test('metadata is changed in its place as JSON, and what somebody else changes of it meanwhile stays', async () => {
+    const metadata = { team: 'edge', plan: 'free' }
+    const tenant = await world().tenant([{ name: 'deploy', metadata }])
+    const id = tenant.tokens[0]?.id ?? ''
+    const { registry, operator } = world().running
+    const caller = operator.actFor(tenant.accountId)
+    const page = await world().signedIn(tenant, `tokens/${id}`)
+    await page.getByRole('button', { name: 'Change the metadata of deploy of North' }).click()
+    const field = page.getByLabel('Metadata', { exact: true })
+    const save = page.getByRole('button', { name: 'Save metadata' })
+    assert.deepEqual(JSON.parse(await field.inputValue()), metadata)
+    for (const [wrong, problem] of [
+      ['{"team": ', 'This is not JSON'],
+      ['["edge"]', 'Metadata is a JSON object'],
+      ['{"team": null}', 'leave the member out instead'],
+      [`{"large": "${'x'.repeat(5_000)}"}`, 'metadata must be at most 4096 bytes'],
+    ] as const) {
+      await field.fill(wrong)
+      await save.click()
+      await page.getByRole('alert').filter({ hasText: problem }).waitFor()
+    }
+    await registry.updateToken(caller, id, { metadata: { plan: 'gold' } }, operator.origin())
+    await field.fill('{"plan": "free", "contact": {"name": "Zoë"}}')
+    await save.click()
+    await page.getByText('Saving again changes only what you have changed.').waitFor()
+    await page.getByText('"gold"').waitFor()
+    await save.click()
+    await page.getByText('deploy has new metadata').waitFor()
+    await page.getByText('changed the metadata of deploy').first().waitFor()
+    const stored = async () => (await registry.getToken(caller, id, { details: true })).details?.metadata
+    assert.equal(await stored(), '{"plan":"gold","contact":{"name":"Zoë"}}')
+    await page.getByRole('button', { name: 'Change the metadata of deploy of North' }).click()
+    await field.fill('')
+    await save.click()
+    await page.getByText('changed the metadata of deploy').nth(2).waitFor()
+    assert.equal(await stored(), null)
+  })
+
   test("another account's token is shown as not found, with a way to the list", async () => {
     const other = await world().tenant([{ name: 'foreign' }])
     const page = await world().signedIn(await world().tenant(), `tokens/${other.tokens[0]?.id}`)

@@ -1,13 +1,13 @@
 // The fields of the policy form: each member can be restricted or not, and says what its sub-account allows.
 import { Group, Input, NativeSelect, Stack, Text } from '@mantine/core'
-import type { UseFormReturnType } from '@mantine/form'
+import { type UseFormReturnType, useForm } from '@mantine/form'
 import { type ReactNode, useId, useState } from 'react'
 import { ChipsInput } from '../ui/chips-input.tsx'
 import surface from '../ui/surface.module.css'
 import { Warning } from '../ui/warning.tsx'
 import { allowanceOf, type ListMember } from './ceiling.ts'
 import classes from './member-fields.module.css'
-import { LABELS, type Member, type PolicyFields } from './policy-fields.ts'
+import { fieldsOf, LABELS, type Member, type PolicyFields, problemsOfFields } from './policy-fields.ts'
 import { NOT_ALLOWED } from './policy-table.tsx'
 import {
   capitalized,
@@ -21,9 +21,30 @@ import {
 
 type Form = UseFormReturnType<PolicyFields>
 
+export const usePolicyFields = (policy: Policy | null, onValuesChange?: () => void): Form =>
+  useForm<PolicyFields>({
+    initialValues: fieldsOf(policy),
+    validate: problemsOfFields,
+    validateInputOnChange: ['scopes', 'addresses'],
+    ...(onValuesChange && { onValuesChange }),
+  })
+
 interface FieldProps {
   readonly form: Form
   readonly ceiling?: Policy | undefined
+}
+
+/** All of them; those of a sub-account limit lifetimes too. */
+export function MemberFields({ form, ceiling, withLifetime = false }: FieldProps & { withLifetime?: boolean }) {
+  return (
+    <>
+      <ListField member="scopes" form={form} ceiling={ceiling} />
+      <ListField member="addresses" form={form} ceiling={ceiling} />
+      <RateField form={form} ceiling={ceiling} />
+      <QuotaField form={form} ceiling={ceiling} />
+      {withLifetime && <LifetimeField form={form} />}
+    </>
+  )
 }
 
 interface MemberFieldProps extends FieldProps {
@@ -71,7 +92,7 @@ const LISTS = {
   },
 }
 
-export function ListField({ member, form, ceiling }: FieldProps & { member: ListMember }) {
+function ListField({ member, form, ceiling }: FieldProps & { member: ListMember }) {
   const { label, none, hint, nothing } = LISTS[member]
   const above = ceiling?.[member]
   const [typed, setTyped] = useState('')
@@ -177,7 +198,7 @@ function UnitField({ form, path, label, units }: UnitFieldProps) {
 
 const UNITS = Object.keys(DURATION_UNITS) as DurationUnit[]
 
-export function RateField({ form, ceiling }: FieldProps) {
+function RateField({ form, ceiling }: FieldProps) {
   return (
     <MemberField
       member="rate"
@@ -201,7 +222,7 @@ export function RateField({ form, ceiling }: FieldProps) {
   )
 }
 
-export function QuotaField({ form, ceiling }: FieldProps) {
+function QuotaField({ form, ceiling }: FieldProps) {
   return (
     <MemberField
       member="quota"
@@ -229,7 +250,7 @@ export function QuotaField({ form, ceiling }: FieldProps) {
   )
 }
 
-export function LifetimeField({ form }: FieldProps) {
+function LifetimeField({ form }: FieldProps) {
   const member = 'maxLifetimeSeconds'
   return (
     <MemberField

@@ -1,6 +1,5 @@
 // Changes a policy. Only what was changed is sent, and only if nobody else has changed the token or sub-account meanwhile.
 import { Button, Group, Stack } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { useMutation } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import type { Call, LatchkeyClient, PolicyImpact } from '../../../client/latchkey-client.ts'
@@ -18,18 +17,8 @@ import surface from '../ui/surface.module.css'
 import { useToast } from '../ui/toasts.tsx'
 import { Warning } from '../ui/warning.tsx'
 import { CutOff } from './cut-off.tsx'
-import { LifetimeField, ListField, QuotaField, RateField } from './member-fields.tsx'
-import {
-  fieldsOf,
-  isPatched,
-  MEMBERS,
-  type PolicyFields,
-  type PolicyPatch,
-  patchOf,
-  policyOf,
-  problemsOfFields,
-  refusedMembers,
-} from './policy-fields.ts'
+import { MemberFields, usePolicyFields } from './member-fields.tsx'
+import { isPatched, MEMBERS, type PolicyPatch, patchOf, policyOf, refusedMembers } from './policy-fields.ts'
 import { type Policy, policyChanges } from './words.ts'
 
 /** A token or a sub-account, as far as its policy goes. */
@@ -62,11 +51,7 @@ export function PolicyForm({ owner, ceiling, onDone }: PolicyFormProps) {
   return (
     <form ref={element} onSubmit={form.onSubmit(run)} noValidate aria-label={`Policy of ${owner.name}`}>
       <Stack gap={14} p={16} className={surface.raised}>
-        <ListField member="scopes" form={form} ceiling={ceiling} />
-        <ListField member="addresses" form={form} ceiling={ceiling} />
-        <RateField form={form} ceiling={ceiling} />
-        <QuotaField form={form} ceiling={ceiling} />
-        {owner.kind === 'sub-account' && <LifetimeField form={form} />}
+        <MemberFields form={form} ceiling={ceiling} withLifetime={owner.kind === 'sub-account'} />
         {meanwhile !== undefined && <ChangedMeanwhile changes={meanwhile} isRead={isRead} />}
         {impact !== undefined && <CutOff impact={impact} />}
         {error !== null && !isAboutFields && !hasConflict && (
@@ -88,11 +73,7 @@ export function PolicyForm({ owner, ceiling, onDone }: PolicyFormProps) {
 
 function usePolicyForm(owner: PolicyOwner, onDone: () => void) {
   const toast = useToast()
-  const form = useForm<PolicyFields>({
-    initialValues: fieldsOf(owner.policy),
-    validate: problemsOfFields,
-    validateInputOnChange: ['scopes', 'addresses'],
-  })
+  const form = usePolicyFields(owner.policy)
   const back = useChange({
     kind: owner.kind,
     name: owner.name,

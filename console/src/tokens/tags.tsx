@@ -28,7 +28,7 @@ function TagsForm({ token, onDone }: { token: Token; onDone: () => void }) {
   const toast = useToast()
   const form = useForm({
     initialValues: { tags: tagsOf(token) },
-    validate: { tags: problemOf },
+    validate: { tags: tagsProblem },
     validateInputOnChange: true,
   })
   const edit = useEdit({
@@ -68,7 +68,7 @@ function TagsForm({ token, onDone }: { token: Token; onDone: () => void }) {
   )
 }
 
-function problemOf(tags: readonly string[]): string | undefined {
+export function tagsProblem(tags: readonly string[]): string | undefined {
   if (tags.length > MAX_TAGS) return `At most ${MAX_TAGS} tags are possible; these are ${tags.length}`
   const long = tags.find((tag) => [...tag].length > MAX_TAG_CHARACTERS)
   return long && `“${long}” is too long: a tag has at most ${MAX_TAG_CHARACTERS} characters`

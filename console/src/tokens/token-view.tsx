@@ -9,7 +9,6 @@ import { HistoryOf } from '../history/history-result.tsx'
 import { TryIt } from '../policy/try-it.tsx'
 import { CopyableId } from '../ui/copyable-id.tsx'
 import { Facts } from '../ui/facts.tsx'
-import { Metadata } from '../ui/metadata.tsx'
 import { QueryResult } from '../ui/query-result.tsx'
 import { TokenStatus } from '../ui/status.tsx'
 import text from '../ui/text.module.css'
@@ -19,6 +18,7 @@ import { RecentSection } from '../usage/recent-section.tsx'
 import { UsageSection } from '../usage/usage-section.tsx'
 import { EditableExpiry } from './expiry.tsx'
 import { FormerCredentialUse } from './former-credential.tsx'
+import { EditableMetadata } from './metadata.tsx'
 import { EditableTags } from './tags.tsx'
 import { TokenActionsProvider, useTokenActions } from './token-actions.tsx'
 import { Owner, TokenCredential, TokenName } from './token-cells.tsx'
@@ -91,7 +91,7 @@ function TokenButtons({ token }: { token: Token }) {
 }
 
 function AllFacts({ token }: { token: Token }) {
-  const { lastUsedAt = null, metadata = null } = token.details ?? {}
+  const { lastUsedAt = null } = token.details ?? {}
   const hasFormer = formerCredentialEnd(token, useNow()) !== undefined
   return (
     <Facts
@@ -107,7 +107,7 @@ function AllFacts({ token }: { token: Token }) {
         ['Tags', <EditableTags key="tags" token={token} />],
         ['Last used', <RelativeTime key="used" at={lastUsedAt} none="Never" />],
         ['Expires', <EditableExpiry key="expires" token={token} />],
-        ['Metadata', <Metadata key="metadata" value={metadata} />],
+        ['Metadata', <EditableMetadata key="metadata" token={token} />],
       ]}
     />
   )
