@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { assertAccessible, assertFits } from './accessible.ts'
 import type { Part } from './world.ts'
-import { nextQuery, rowOf, type Sketch, total } from './world.ts'
+import { focused, nextQuery, rowOf, type Sketch, total } from './world.ts'
 
 const HOUR = 60 * 60 * 1000
 const DAY = 24 * HOUR
@@ -330,7 +330,7 @@ export const describeTokenList: Part = (world) => {
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     assert.equal(new URL(page.url()).search, '?page=2')
     await page.getByText('1 token selected').waitFor()
-    await page.waitForFunction(() => document.activeElement !== document.body)
+    assert.equal(await focused(page), 'Actions for Bulk 26 of South')
     await page.getByLabel('Page size').selectOption('10')
     await page.getByText('1–10 of 34 tokens').waitFor()
     await page.goto(`${world().base}tokens?limit=10&page=4`)

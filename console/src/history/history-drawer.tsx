@@ -4,22 +4,22 @@ import { useQuery } from '@tanstack/react-query'
 import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
 import { CopyableId } from '../ui/copyable-id.tsx'
-import { keepFocus } from '../ui/focus.ts'
+import { useFocusReturn } from '../ui/focus.ts'
 import { Name } from '../ui/name.tsx'
 import { useIsMounted, useLast } from '../ui/use-last.ts'
 import { HistoryOf } from './history-result.tsx'
 
 export function HistoryDrawer({ tokenId, close }: { tokenId: string | undefined; close: () => void }) {
   const { last } = useLast(tokenId)
-  const isMounted = useIsMounted()
+  const isOpen = useIsMounted() && tokenId !== undefined
   return (
     <Drawer
-      opened={isMounted && tokenId !== undefined}
+      opened={isOpen}
       onClose={close}
+      {...useFocusReturn(isOpen)}
       position="right"
       size="md"
       title="History of the token"
-      onExitTransitionEnd={() => keepFocus()}
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
       {last !== undefined && (

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react'
 import { CreateSubAccount } from '../sub-accounts/sub-account-form.tsx'
 import { CreateDialog } from '../tokens/create-dialog.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { keepFocus } from '../ui/focus.ts'
+import { useFocusReturn } from '../ui/focus.ts'
 import { Name } from '../ui/name.tsx'
 import { useLast } from '../ui/use-last.ts'
 import { type PaletteDialog, useCommands } from './commands.tsx'
@@ -23,10 +23,10 @@ export function Palette({ isOpen, close }: { isOpen: boolean; close: () => void 
       <Modal
         opened={isOpen}
         onClose={close}
+        {...useFocusReturn(isOpen)}
         title="Search and commands"
         closeButtonProps={{ 'aria-label': 'Close' }}
         yOffset="12vh"
-        onExitTransitionEnd={() => keepFocus()}
       >
         <Commands key={turn} turn={turn} close={close} open={setDialog} />
       </Modal>

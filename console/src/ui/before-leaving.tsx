@@ -2,6 +2,7 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core'
 import { useBlocker } from '@tanstack/react-router'
 import { createContext, use, useEffect, useLayoutEffect, useState } from 'react'
+import { useFocusReturn } from './focus.ts'
 import { asking, type Step } from './leaving.ts'
 import { useLast } from './use-last.ts'
 
@@ -58,6 +59,7 @@ export function LeaveQuestion({ loss }: LossProps) {
   useEffect(() => {
     if (loss === undefined) reset?.()
   }, [loss, reset])
+  const isOpen = status === 'blocked' || step !== undefined
   const { last = 'typed' } = useLast(loss)
   const { title, text } = QUESTIONS[last]
   const stay = () => {
@@ -66,8 +68,9 @@ export function LeaveQuestion({ loss }: LossProps) {
   }
   return (
     <Modal
-      opened={status === 'blocked' || step !== undefined}
+      opened={isOpen}
       onClose={stay}
+      {...useFocusReturn(isOpen)}
       title={title}
       zIndex={300}
       closeButtonProps={{ 'aria-label': 'Close' }}

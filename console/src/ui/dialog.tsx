@@ -8,7 +8,7 @@ import { LeaveQuestion, type Loss, LossContext } from './before-leaving.tsx'
 import { BusyButton } from './busy-button.tsx'
 import { DialogContext } from './dialog-context.ts'
 import { ErrorAlert } from './error-alert.tsx'
-import { keepFocus } from './focus.ts'
+import { useFocusReturn } from './focus.ts'
 import { useIsMounted, useLast } from './use-last.ts'
 
 interface DialogProps<Shown> {
@@ -20,7 +20,7 @@ interface DialogProps<Shown> {
 
 export function Dialog<Shown>({ shown, titleOf, close, children }: DialogProps<Shown>) {
   const { last, turn } = useLast(shown)
-  const isMounted = useIsMounted()
+  const isOpen = useIsMounted() && shown !== undefined
   const mutationKey = [useId(), turn]
   const busy = useIsMutating({ mutationKey }) > 0
   const [loss, setLoss] = useState<Loss>()
@@ -31,13 +31,13 @@ export function Dialog<Shown>({ shown, titleOf, close, children }: DialogProps<S
   return (
     <>
       <Modal
-        opened={isMounted && shown !== undefined}
+        opened={isOpen}
         onClose={leave}
+        {...useFocusReturn(isOpen)}
         // What is typed is given up by Escape or a button, a secret by a button only.
         closeOnClickOutside={loss === undefined}
         closeOnEscape={loss !== 'secret'}
         title={title ?? (last && titleOf(last))}
-        onExitTransitionEnd={() => keepFocus()}
         closeButtonProps={{ 'aria-label': 'Close', 'aria-disabled': busy }}
       >
         <DialogContext value={{ mutationKey, busy, leave, retitle }}>

@@ -7,7 +7,7 @@ export function useLast<Value>(value: Value | undefined): { readonly last: Value
   return state
 }
 
-/** False at first: what opens after it is mounted fades in, and returns the focus to where it was. */
+/** False at first: what opens after it is mounted fades in. */
 export function useIsMounted(): boolean {
   const [isMounted, setMounted] = useState(false)
   useEffect(() => setMounted(true), [])
