@@ -259,6 +259,7 @@ export const describeTokenList: Part = (world) => {
     await page.keyboard.press('Escape')
     await page.setViewportSize({ width: 360, height: 740 })
     assert.ok(await page.getByLabel('Status').isHidden())
+    assert.ok(await page.getByRole('button', { name: 'Columns' }).isHidden(), 'cards have no columns')
     await page.getByRole('button', { name: 'Filters', exact: true }).click()
     await page.getByLabel('Status').selectOption('inactive')
     await page.getByText('No token matches').waitFor()
