@@ -223,7 +223,7 @@ describe('account keys and rights in the console', () => {
     assert.equal(await page.getByText('other', { exact: true }).count(), 0)
     assert.equal(await navigation(page).getByRole('link', { name: 'Keys' }).count(), 0)
     await navigation(page).getByRole('link', { name: 'Sub-accounts' }).click()
-    await page.getByRole('button', { name: 'Edit North' }).waitFor()
+    await page.getByRole('button', { name: 'Suspend North' }).waitFor()
     assert.equal(await page.getByText('South', { exact: true }).count(), 0)
     assert.equal(await page.getByRole('button', { name: 'Create sub-account' }).count(), 0)
     await page.getByRole('button', { name: /Manager/ }).click()

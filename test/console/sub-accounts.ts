@@ -71,7 +71,12 @@ export const describeSubAccounts: Part = (world) => {
     await dialog.getByRole('button', { name: 'Try again' }).click()
     await page.getByText('Fresh is created').waitFor()
     await page.getByText('1–1 of 1 sub-account', { exact: true }).waitFor()
-    await page.getByRole('button', { name: 'Edit Fresh' }).click()
+    // A row has one button; the rest is on the page.
+    assert.deepEqual(await rowOf(page, 'Fresh').getByRole('button').allTextContents(), ['Suspend'])
+    await page.getByRole('link', { name: 'Fresh', exact: true }).click()
+    const fact = (text: string) =>
+      page.getByRole('definition', { includeHidden: true }).getByText(text, { exact: true })
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
     await page.getByRole('dialog').getByLabel('Name').fill('Fresher')
     // Somebody else changes the company meanwhile; that is said, and not undone.
     const { registry, operator } = world().running
@@ -81,23 +86,24 @@ export const describeSubAccounts: Part = (world) => {
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Company is Theirs now.').waitFor()
     await page.getByRole('button', { name: 'Save' }).click()
-    await rowOf(page, 'Fresher').getByText('ops@fresh.example').waitFor()
-    await rowOf(page, 'Fresher').getByText('Theirs').waitFor()
+    await page.getByRole('heading', { name: 'Fresher', level: 1 }).waitFor()
+    await fact('ops@fresh.example').waitFor()
+    await fact('Theirs').waitFor()
 
     // A change of the same field is not replaced unseen.
-    await page.getByRole('button', { name: 'Edit Fresher' }).click()
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
     const edit = page.getByRole('dialog', { name: 'Edit the sub-account' })
     await edit.getByLabel('Company').fill('Mine')
     await registry.updateSubAccount(caller, owner?.subAccount.id ?? '', { companyName: 'Newer' }, operator.origin())
     await edit.getByRole('button', { name: 'Save' }).click()
     await edit.getByText('Company is Newer now.').waitFor()
-    await rowOf(page, 'Fresher').getByText('Newer').waitFor()
+    await fact('Newer').waitFor()
     // Nor is it where the answer to a change was lost, which is no change of somebody else.
     await loseAnswer(page, '**/sub-account/sub_*')
     await edit.getByRole('button', { name: 'Save' }).click()
     await edit.getByRole('button', { name: 'Try again' }).click()
     await edit.waitFor({ state: 'detached' })
-    await rowOf(page, 'Fresher').getByText('Mine').waitFor()
+    await fact('Mine').waitFor()
   })
 
   test('suspending says how many tokens are cut off, and can be undone', async () => {

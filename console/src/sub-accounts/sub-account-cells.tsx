@@ -72,14 +72,9 @@ function Buttons({ subAccount, open }: { subAccount: SubAccount; open: Open }) {
   return (
     <RowActions>
       {change && (
-        <>
-          <SmallButton label={`Edit ${subAccount.name}`} onClick={() => open({ kind: 'edit', subAccount })}>
-            Edit
-          </SmallButton>
-          <SmallButton label={`${verb} ${subAccount.name}`} onClick={() => open({ kind: 'suspend', subAccount })}>
-            {verb}
-          </SmallButton>
-        </>
+        <SmallButton label={`${verb} ${subAccount.name}`} onClick={() => open({ kind: 'suspend', subAccount })}>
+          {verb}
+        </SmallButton>
       )}
     </RowActions>
   )
