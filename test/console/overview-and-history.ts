@@ -154,6 +154,10 @@ export const describeOverviewAndHistory: Part = (world) => {
     assert.deepEqual(Object.fromEntries(reloaded), Object.fromEntries(to))
     await page.getByLabel('To day').fill('2026-01-29')
     await page.getByText('This day is before the first').waitFor()
+    await page.setViewportSize({ width: 360, height: 740 })
+    assert.ok(await actor.isHidden(), 'on a telephone one button opens the filters')
+    await page.getByRole('button', { name: 'Filters (4)' }).click()
+    await actor.waitFor()
 
     // Until there is an answer, the former entries are shown as such.
     const { promise: isAnswered, resolve: answer } = Promise.withResolvers<void>()

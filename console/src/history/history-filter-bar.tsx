@@ -3,6 +3,7 @@ import { NativeSelect, Text, TextInput } from '@mantine/core'
 import { SubAccountPicker } from '../sub-accounts/sub-account-picker.tsx'
 import { TokenPicker } from '../tokens/token-picker.tsx'
 import classes from '../ui/filters.module.css'
+import { MoreFilters } from '../ui/more-filters.tsx'
 import { ACTION_NAMES, actionOf } from './actions.tsx'
 import type { HistoryFilters, HistorySearch } from './history-filters.ts'
 import { useActors } from './history-search.ts'
@@ -20,55 +21,58 @@ const REVOCATION = 'revocation'
 
 export function HistoryFilterBar({ search, changeSearch, isOfAll }: HistoryFilterBarProps) {
   const { by, action, effect, token, subAccount, from, to } = search
+  const count = [by, effect ?? action, token, subAccount, from, to].filter((each) => each !== undefined).length
   const isReversed = from !== undefined && to !== undefined && to < from
   return (
     <search className={classes.filters}>
-      <ActorSelect by={by} onChange={(actor) => changeSearch({ by: actor })} />
-      <NativeSelect
-        aria-label="Action"
-        value={effect ?? action ?? ''}
-        onChange={({ currentTarget: { value } }) =>
-          changeSearch({
-            effect: value === REVOCATION ? value : undefined,
-            action: ACTION_NAMES.find((name) => name === value),
-          })
-        }
-        data={[
-          { value: '', label: 'Any action' },
-          { value: REVOCATION, label: 'Took access away' },
-          ...ACTION_NAMES.map((value) => ({ value, label: actionOf(value).label })),
-        ]}
-      />
-      {isOfAll && (
-        <>
-          <SubAccountPicker
-            label="Sub-account"
-            labelHidden
-            className={classes.picker}
-            placeholder="All sub-accounts"
-            clearable
-            value={subAccount}
-            onChange={(id) => changeSearch({ subAccount: id, token: undefined })}
-          />
-          <TokenPicker
-            label="Token"
-            labelHidden
-            className={classes.picker}
-            placeholder="All tokens"
-            clearable
-            value={token}
-            onChange={(id) => changeSearch({ token: id, subAccount: undefined })}
-          />
-        </>
-      )}
-      <DayInput label="From" width={54} value={from} onChange={(day) => changeSearch({ from: day }, 'replace')} />
-      <DayInput
-        label="To"
-        width={38}
-        value={to}
-        error={isReversed && 'This day is before the first'}
-        onChange={(day) => changeSearch({ to: day }, 'replace')}
-      />
+      <MoreFilters count={count}>
+        <ActorSelect by={by} onChange={(actor) => changeSearch({ by: actor })} />
+        <NativeSelect
+          aria-label="Action"
+          value={effect ?? action ?? ''}
+          onChange={({ currentTarget: { value } }) =>
+            changeSearch({
+              effect: value === REVOCATION ? value : undefined,
+              action: ACTION_NAMES.find((name) => name === value),
+            })
+          }
+          data={[
+            { value: '', label: 'Any action' },
+            { value: REVOCATION, label: 'Took access away' },
+            ...ACTION_NAMES.map((value) => ({ value, label: actionOf(value).label })),
+          ]}
+        />
+        {isOfAll && (
+          <>
+            <SubAccountPicker
+              label="Sub-account"
+              labelHidden
+              className={classes.picker}
+              placeholder="All sub-accounts"
+              clearable
+              value={subAccount}
+              onChange={(id) => changeSearch({ subAccount: id, token: undefined })}
+            />
+            <TokenPicker
+              label="Token"
+              labelHidden
+              className={classes.picker}
+              placeholder="All tokens"
+              clearable
+              value={token}
+              onChange={(id) => changeSearch({ token: id, subAccount: undefined })}
+            />
+          </>
+        )}
+        <DayInput label="From" width={54} value={from} onChange={(day) => changeSearch({ from: day }, 'replace')} />
+        <DayInput
+          label="To"
+          width={38}
+          value={to}
+          error={isReversed && 'This day is before the first'}
+          onChange={(day) => changeSearch({ to: day }, 'replace')}
+        />
+      </MoreFilters>
     </search>
   )
 }
