@@ -66,6 +66,8 @@ export const describeOperations: Part = (world) => {
     await page.getByRole('heading', { name: 'History', level: 1 }).waitFor()
     await page.getByText('1 entry').waitFor()
     await ordered.waitFor()
+    await page.goto(`${world().base}history?action=bulk.undo`)
+    await page.getByText('ordered the undo of a bulk operation, which had expired 3 tokens').waitFor()
   })
 
   test('what others order is listed as it happens, and nobody is offered what they may not or cannot undo', async () => {

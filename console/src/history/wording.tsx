@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactElement, ReactNode } from 'react'
 import type { HistoryEntry } from '../../../client/latchkey-client.ts'
 import type { Rights } from '../api/permissions.ts'
+import { BULK_ACTIONS, isBulkAction } from '../operations/operation-words.ts'
 import { type Policy, policyChanges } from '../policy/words.ts'
 import { plural } from '../ui/format.ts'
 import { Name } from '../ui/name.tsx'
@@ -61,7 +62,9 @@ export const bulkOrder = ({ subject, to }: HistoryEntry): Words =>
   say`ordered ${operationLink(subject, 'a bulk operation')}: ${String(to.action)} ${plural(Number(to.total), 'token')}`
 
 export const bulkUndo = ({ subject, to }: HistoryEntry): Words =>
-  say`ordered the undo of ${operationLink(subject, 'a bulk operation')}: ${String(to.action)} ${plural(Number(to.done), 'token')}`
+  say`ordered the undo of ${operationLink(subject, 'a bulk operation')}, which had ${doneTo(String(to.action))} ${plural(Number(to.done), 'token')}`
+
+const doneTo = (action: string): string => (isBulkAction(action) ? BULK_ACTIONS[action].done : 'changed')
 
 export function accountUpdate({ credentials }: Fields): Words {
   if (credentials === 'once') return 'had credentials of this account shown once and not stored'
