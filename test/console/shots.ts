@@ -16,6 +16,7 @@ export const EVERYWHERE = [
     'disable',
     'history-of-a-token',
     'sub-accounts',
+    'sub-account',
     'operations',
     'operation',
     'history',
@@ -214,6 +215,15 @@ export const SHOTS: readonly Shot[] = [
   ],
   ['no-match', 'tokens?search=nothing', (page) => page.getByText('No token matches').waitFor()],
   ['sub-accounts', 'sub-accounts'],
+  [
+    'sub-account',
+    'sub-accounts',
+    async (page) => {
+      await page.getByRole('link', { name: 'Lisbon studio', exact: true }).click()
+      await page.getByRole('region', { name: 'Tokens of Lisbon studio' }).getByRole('rowheader').first().waitFor()
+      await page.getByText('changed the policy').waitFor()
+    },
+  ],
   ['suspend', 'sub-accounts', (page) => openDialog(page, first(page, /^Suspend/))],
   ['operations', 'history/operations', (page) => page.getByRole('button', { name: 'Undo' }).first().waitFor()],
   [
@@ -252,6 +262,9 @@ export const SHOTS: readonly Shot[] = [
     },
   ],
   ['verifiers', 'verifiers'],
+  // With somebody or something in them: people.test.ts and webhooks.test.ts.
+  ['people', 'people', (page) => page.getByText('Nobody signs in with a company account here').waitFor()],
+  ['webhooks', 'webhooks', (page) => page.getByText('No webhooks yet').waitFor()],
   ['not-found', 'nowhere'],
   [
     'new-credential',
