@@ -1,4 +1,5 @@
 // What somebody sees who is signed in.
+import './signed-in-styles.ts'
 import { RouterProvider } from '@tanstack/react-router'
 import { type ComponentType, type ReactNode, useEffect, useState } from 'react'
 import { createConsoleRouter } from './router.tsx'

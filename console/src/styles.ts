@@ -1,5 +1,5 @@
-// The style sheets of the components of the first views, in Mantine's order; its whole sheet would be five times as large.
-// Those of the others are in later-styles.ts.
+// The style sheets of the components that the sign-in has, in Mantine's order; its whole sheet would be five times as large.
+// Those of the others are in signed-in-styles.ts and later-styles.ts.
 import '@mantine/core/styles/baseline.css'
 import 'virtual:theme.css'
 import '@mantine/core/styles/global.css'
@@ -14,12 +14,7 @@ import '@mantine/core/styles/ActionIcon.css'
 import '@mantine/core/styles/Alert.css'
 import '@mantine/core/styles/Button.css'
 import '@mantine/core/styles/Center.css'
-import '@mantine/core/styles/DataList.css'
-import '@mantine/core/styles/EmptyState.css'
-import '@mantine/core/styles/Kbd.css'
-import '@mantine/core/styles/Notification.css'
 import '@mantine/core/styles/PasswordInput.css'
-import '@mantine/core/styles/Skeleton.css'
 import '@mantine/core/styles/Stack.css'
 import '@mantine/core/styles/Text.css'
 import '@mantine/core/styles/Title.css'
