@@ -188,8 +188,8 @@ function compared(values: Values, { search = '' }: TokenQuery): string {
 /** An array is compared within the index; a look-up for each match would take up to twice as long. */
 const ANY_MATCH = 'ANY(ARRAY(SELECT id FROM matches))'
 
-/** Matches with the keys by which they are put in order. `reach` is how many of them are in front of the page's end. */
-function keyed(values: Values, accountId: string, { by }: Sort, reach: string): string {
+/** Matches with the keys by which they are put in order. */
+function keyed(values: Values, accountId: string, { by }: Sort): string {
   switch (by) {
     case 'createdAt':
       return 'SELECT id FROM matches'
@@ -199,9 +199,11 @@ function keyed(values: Values, accountId: string, { by }: Sort, reach: string): 
     case 'expiresAt':
       return `SELECT id, expires_at AS key FROM tokens WHERE account_id = ${values.add(accountId)} AND id = ${ANY_MATCH}`
     case 'lastUsedAt':
-      return `WITH used AS MATERIALIZED (SELECT token_id AS id, at AS key FROM last_used WHERE token_id = ${ANY_MATCH})
-        SELECT * FROM used UNION ALL
-        SELECT id, NULL FROM matches WHERE (SELECT count(*) FROM used) < ${reach} AND id NOT IN (SELECT id FROM used)`
+      // Not joined: PostgreSQL does not know how many of them were used.
+      return `SELECT id, max(key) AS key FROM (
+        SELECT token_id AS id, at AS key FROM last_used WHERE token_id = ${ANY_MATCH}
+        UNION ALL SELECT id, NULL FROM matches
+      ) AS used GROUP BY id`
   }
 }
 
@@ -209,15 +211,14 @@ function keyed(values: Values, accountId: string, { by }: Sort, reach: string): 
 function filterAndSort(values: Values, accountId: string, query: TokenQuery): string {
   const { page, limit, sort = NEWEST_FIRST } = query
   const { id, matches } = matchesOf(values, accountId, query)
-  const [take, skip] = [`${values.add(limit)}::bigint`, `${values.add((page - 1) * limit)}::bigint`]
   return `
     matches AS MATERIALIZED (
       SELECT ${id} AS id ${matches}
     ),
     counted AS (SELECT count(*) AS total FROM matches),
     ${choose(
-      `SELECT * FROM (${keyed(values, accountId, sort, `${skip} + ${take}`)}) AS keyed
-       ORDER BY ${orderOf(sort, 'key', 'id')} LIMIT ${take} OFFSET ${skip}`,
+      `SELECT * FROM (${keyed(values, accountId, sort)}) AS keyed
+       ORDER BY ${orderOf(sort, 'key', 'id')} LIMIT ${values.add(limit)} OFFSET ${values.add((page - 1) * limit)}`,
     )}`
 }
 
