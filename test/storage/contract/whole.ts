@@ -17,7 +17,7 @@ import {
 } from '../../support/store.ts'
 
 /** More than all connections and threads have under way at a time. */
-const CHANGES = runs(400, 1_000)
+const CHANGES = runs(150, 400)
 
 type NotAsked = 'during' | 'close'
 
