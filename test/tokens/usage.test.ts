@@ -112,7 +112,7 @@ describe('the counts of a process', () => {
       },
       () => NOW,
     )
-    for (let n = 0; n < 10_000; n++) counts.note(tokenOf(n), 0, NOW)
+    for (let n = 0; n < 50_000; n++) counts.note(tokenOf(n), 0, NOW)
     await written.promise
     assert.deepEqual(new Set(sizes), new Set([1_000]))
   })

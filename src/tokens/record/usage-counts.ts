@@ -8,7 +8,7 @@ import type { UsageStore } from '../ports.ts'
 /** A larger batch would delay changes. */
 const WRITTEN_AT_ONCE = 1_000
 /** With as many further tokens, counts are written at once. */
-const MANY = 10_000
+const MANY = 50_000
 /** Some 30 MB. With as many tokens unwritten, verifications of further ones are not counted. */
 const MOST = 100_000
 /** For how long a report is repeated that may have been added: half as long as the store remembers it. */
@@ -115,7 +115,9 @@ export class UsageCounts {
 
   /** What was counted so far becomes reports. */
   #close(): void {
-    const tokens = Array.from(this.#counting.values(), ({ verdict, address, at, ...usage }) => usage)
+    // Each write reads and adds up what is kept of the accounts and sub-accounts of its tokens.
+    const byAccount = Map.groupBy(this.#counting.values(), ({ accountId }) => accountId)
+    const tokens = [...byAccount.values()].flat().map(({ verdict, address, at, ...usage }) => usage)
     this.#counting = new Map()
     for (let from = 0; from < tokens.length; from += WRITTEN_AT_ONCE) {
       const some = tokens.slice(from, from + WRITTEN_AT_ONCE)
