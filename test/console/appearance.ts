@@ -44,7 +44,8 @@ export async function show(page: Page, way: Way): Promise<void> {
     // On a narrow screen lists are cards.
     return hasChanged && !(isNarrow && document.querySelector('tr[data-id]') !== null)
   }, way)
-  await page.evaluate(() => Promise.all(document.getAnimations().map(({ finished }) => finished)))
+  // One that is called off, since what it moved is gone, is over too.
+  await page.evaluate(() => Promise.allSettled(document.getAnimations().map(({ finished }) => finished)))
 }
 
 const NOT_FOUND = 'Not found'

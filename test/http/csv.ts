@@ -184,7 +184,7 @@ export function describeCsv(engine: Engine): void {
     test('the usage of a token and of the account is there, empty hours included', async () => {
       const token = await estate.token()
       await estate.ask({ path: '/api/v1/verify', headers: [bearer(token.credential)] })
-      await estate.running.registry.verification.uses.flush()
+      await estate.running.registry.verification.flush()
       for (const path of [`${LIST}/${token.id}/usage?per=hour`, '/api/v1/apiClient/usage?per=day']) {
         const [heard, listed] = [await csv(path), await estate.mineAsks({ path })]
         const { buckets } = listed.json.data
