@@ -7,6 +7,7 @@ import {
   mergeRecent,
   type RecentVerification,
   type RecentVerifications,
+  type ReportedVerification,
 } from '../../src/tokens/verify/recent-verifications.ts'
 
 /** In milliseconds. The first runs evenly but stands still while the machine is suspended; the second goes on, but can be set. */
@@ -45,8 +46,6 @@ export interface LeaseCall {
     readonly recent?: Readonly<Record<string, readonly ReportedVerification[]>>
   }
 }
-
-type ReportedVerification = Omit<RecentVerification, 'at'> & { readonly agoMs: number }
 
 /** The service adds what is sent again under the same number only once. */
 export interface UsageReport {

@@ -1,5 +1,5 @@
-// The last verifications of a token: what is kept, whoever has noted it and in whatever order it is written; how often that is, and how
-// much memory it takes.
+// The last verifications of a token: the same ones are kept in whatever order processes write them, they are written seldom enough, and
+// they take a bounded memory.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { RecentVerifications } from '../../src/tokens/record/recent-verifications.ts'

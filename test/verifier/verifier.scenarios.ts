@@ -269,7 +269,7 @@ export function describeVerifiers(engine: Engine): void {
       assert.ok(from === null || from === '203.0.113.9', from)
     })
 
-    test('report from where a token was accepted and why it was refused, whatever they were told of the address', async () => {
+    test('report from where a token was accepted and why it was refused, and no address that is none', async () => {
       const { verifier } = await start()
       const { id, credential } = await estate.token({ policy: { scopes: ['a'] } as never })
       await warm(verifier, credential)

@@ -3,7 +3,7 @@ import { Failure } from '../errors.ts'
 import { parseAddress } from '../verify/addresses.ts'
 import { isObject } from '../verify/is-object.ts'
 import { type Access, readScopes } from '../verify/policy.ts'
-import { REFUSED, type RecentVerification } from '../verify/recent-verifications.ts'
+import { REFUSED, type ReportedVerification } from '../verify/recent-verifications.ts'
 import { NOT_AN_ADDRESS } from './access.ts'
 import { type FieldReader, nameField, readNew } from './fields.ts'
 import { LEASE_SECONDS } from './lease.ts'
@@ -31,8 +31,6 @@ export interface ReportedUsage {
   /** By token. What is sent again changes nothing. */
   readonly recent?: Readonly<Record<string, readonly ReportedVerification[]>>
 }
-
-type ReportedVerification = Omit<RecentVerification, 'at'> & { readonly agoMs: number }
 
 interface VerifierReport {
   readonly number: number
@@ -103,7 +101,7 @@ const usageField: FieldReader<ReportedUsage> = (value, field) => {
   const isNamed = typeof source === 'string' && source !== '' && source.length <= MAX_SOURCE_CHARACTERS
   const areReports = Array.isArray(reports) && reports.length <= MOST_REPORTS && reports.every(isReport)
   if (!isNamed || !areReports || !areRecent(recent)) {
-    const most = `at most ${MOST_REPORTS} reports of at most ${MOST_REPORTED} tokens each`
+    const most = `at most ${MOST_REPORTS} reports of at most ${MOST_REPORTED} tokens each and ${MOST_RECENT} recent verifications`
     return { state: 'unusable', message: `${field} must have a source and ${most}, as described` }
   }
   return { state: 'valid', value: value as ReportedUsage }

@@ -394,7 +394,7 @@ const USAGE_REPORTS = table({
   fields: { source: text, number, at: number },
 })
 
-/** Those of a token, as recent-verifications.ts keeps them, and the day of the last of them. */
+/** The last verifications of a token, as recent-verifications.ts keeps them, and the day of the newest. */
 export const RECENT_VERIFICATIONS = table({
   name: 'recentVerifications',
   key: ['tokenId'],

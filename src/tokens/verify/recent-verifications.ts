@@ -16,6 +16,9 @@ export interface RecentVerification {
   readonly formerUntil?: number
 }
 
+/** As a verifier reports it, whose clock may differ from that of the service. */
+export type ReportedVerification = Omit<RecentVerification, 'at'> & { readonly agoMs: number }
+
 /** Newest first. */
 export type RecentVerifications = readonly RecentVerification[]
 
