@@ -124,7 +124,8 @@ describe('webhooks and events in the console', () => {
     const tenant = await world.tenant([{ name: 'watched' }])
     const page = await following(tenant, 'webhooks')
     receiver.answer = () => (response) => response.writeHead(500).end('a fault')
-    await ask(tenant.key, 'POST', 'webhook', { url: receiver.url, order: 'none' })
+    // Of every kind, the first answer of 410 could be to the event of a skip.
+    await ask(tenant.key, 'POST', 'webhook', { url: receiver.url, order: 'none', events: ['token.update'] })
     await ask(tenant.key, 'PATCH', `token/${idOf(tenant)}`, { name: 'first' })
     await ask(tenant.key, 'PATCH', `token/${idOf(tenant)}`, { name: 'second' })
     await rowOf(page, receiver.url).getByRole('link').click()
