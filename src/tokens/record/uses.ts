@@ -23,6 +23,7 @@ export class LastUses {
   readonly #store: Pick<UseStore, 'saveUses'>
   readonly #latest = new Recent<string, Timestamp>(MAX_LATEST)
   readonly #unwritten = new Map<string, Timestamp>()
+  #flushed: Promise<void> = Promise.resolve()
 
   constructor(store: Pick<UseStore, 'saveUses'>) {
     this.#store = store
@@ -37,15 +38,19 @@ export class LastUses {
   }
 
   /** A flush that fails keeps what it has not written for the next one. */
-  async flush(): Promise<void> {
+  flush(): Promise<void> {
+    const flushing = this.#flushed.then(() => this.#flush())
+    this.#flushed = flushing.catch(() => {})
+    return flushing
+  }
+
+  async #flush(): Promise<void> {
     // Only as many as there are now: later ones would be written in small batches.
     for (let left = this.#unwritten.size; left > 0; left -= WRITTEN_AT_ONCE) await this.#flushSome()
   }
 
   async #flushSome(): Promise<void> {
     const some = new Map(this.#unwritten.entries().take(WRITTEN_AT_ONCE))
-    // Another flush may have taken them meanwhile.
-    if (some.size === 0) return
     for (const tokenId of some.keys()) this.#unwritten.delete(tokenId)
     try {
       const recent = await this.#store.saveUses(some)
