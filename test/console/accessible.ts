@@ -47,9 +47,17 @@ export async function assertAccessible(page: Page, where: string, looking: Looki
   assert.deepEqual(problems, [])
 }
 
+/** A screen that has just become narrower is followed a moment later, in which lists become cards. */
+const FOLLOWED_MS = 5_000
+
 export async function assertFits(page: Page, where: string): Promise<void> {
-  const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth])
-  assert.ok((content ?? 0) <= (screen ?? 0), `${where} is ${content} wide on ${screen}`)
+  const fits = page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth, undefined, {
+    timeout: FOLLOWED_MS,
+  })
+  await fits.catch(async () => {
+    const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth])
+    assert.fail(`${where} is ${content} wide on ${screen}`)
+  })
   const cutOff = await page.evaluate(() =>
     [...document.querySelectorAll<HTMLElement>('button, a[role=button], .mantine-Button-root')]
       .filter((button) => {

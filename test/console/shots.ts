@@ -164,7 +164,7 @@ export const SHOTS: readonly Shot[] = [
     async (page) => {
       const id = (await page.locator('tr[data-id]').first().getAttribute('data-id')) ?? ''
       await page.goto(page.url().replace(/\?.*/, `?search=${id}`))
-      await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
+      await page.getByText('1 token', { exact: true }).waitFor()
     },
   ],
   [

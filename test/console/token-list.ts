@@ -75,30 +75,30 @@ export const describeTokenList: Part = (world) => {
     const tenant = await world().tenant(estate)
     const page = await world().signedIn(tenant, 'tokens')
     await page.getByLabel('Search tokens by name').pressSequentially('dEpLoY', { delay: 15 })
-    await page.getByText('1–2 of 2 tokens').waitFor()
+    await page.getByText('2 tokens', { exact: true }).waitFor()
     assert.deepEqual(await names(page), ['Deploy production', 'Deploy staging'])
     // The first letters alone match as many, and may have been asked for.
     await page.waitForURL('**/tokens?search=dEpLoY')
 
     await page.getByLabel('Status').selectOption('inactive')
-    await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
+    await page.getByText('1 token', { exact: true }).waitFor()
     assert.equal(new URL(page.url()).search, '?search=dEpLoY&status=inactive')
     await page.reload()
-    await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
+    await page.getByText('1 token', { exact: true }).waitFor()
     assert.equal(await page.getByLabel('Search tokens by name').inputValue(), 'dEpLoY')
     assert.equal(await page.getByLabel('Status').inputValue(), 'inactive')
 
     await page.goBack()
-    await page.getByText('1–2 of 2 tokens').waitFor()
+    await page.getByText('2 tokens', { exact: true }).waitFor()
     assert.equal(await page.getByLabel('Status').inputValue(), '')
     await page.goForward()
-    await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
+    await page.getByText('1 token', { exact: true }).waitFor()
 
     const shared = await world().signedIn(
       tenant,
       new URL(page.url()).pathname.replace('/console/', '') + new URL(page.url()).search,
     )
-    await shared.getByText('1–1 of 1 token', { exact: true }).waitFor()
+    await shared.getByText('1 token', { exact: true }).waitFor()
     assert.deepEqual(await names(shared), await names(page))
 
     await page.getByLabel('Search tokens by name').fill('')
@@ -106,7 +106,7 @@ export const describeTokenList: Part = (world) => {
     await page.getByLabel('Expiry', { exact: true }).selectOption('expired')
     // One token was shown before, too.
     await rowOf(page, 'Billing').waitFor()
-    await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
+    await page.getByText('1 token', { exact: true }).waitFor()
     assert.deepEqual(await names(page), ['Billing'])
     await page.getByLabel('Expiry', { exact: true }).selectOption('soon')
     await page.getByText('Reports').waitFor()
@@ -136,7 +136,7 @@ export const describeTokenList: Part = (world) => {
     await world().running.store.saveUses(new Map([[tenant.tokens[1]?.id ?? '', Date.now() - DAY]]))
     const page = await world().signedIn(tenant)
     await page.getByRole('region', { name: 'Clean up' }).getByRole('link', { name: 'Unused for 90 days' }).click()
-    await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
+    await page.getByText('1 token', { exact: true }).waitFor()
     assert.deepEqual(await names(page), ['idle'])
     assert.equal(new URL(page.url()).search, '?idle=90')
     await page.getByLabel('Use', { exact: true }).selectOption('Unused since a day')
@@ -150,7 +150,7 @@ export const describeTokenList: Part = (world) => {
     assert.equal(suspended.get('suspendedDays'), '30')
     await page.getByText('No token matches').waitFor()
     await page.getByRole('button', { name: 'Clear all filters' }).click()
-    await page.getByText('1–2 of 2 tokens').waitFor()
+    await page.getByText('2 tokens', { exact: true }).waitFor()
     assert.equal(await page.getByRole('navigation', { name: 'Pages' }).count(), 0)
   })
 
@@ -303,7 +303,7 @@ export const describeTokenList: Part = (world) => {
     await page.waitForFunction(() => document.querySelectorAll('[role=option]').length === 1)
     await picker.press('ArrowDown')
     await picker.press('Enter')
-    await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
+    await page.getByText('1 token', { exact: true }).waitFor()
     assert.deepEqual(await names(page), ['wanted'])
     assert.equal(new URL(page.url()).searchParams.get('subAccount'), tenant.subAccounts[7]?.id)
     await page.reload()
@@ -311,7 +311,7 @@ export const describeTokenList: Part = (world) => {
       () => document.querySelector<HTMLInputElement>('input[aria-label="Sub-account"]')?.value === 'Tenant 07',
     )
     await page.getByRole('button', { name: 'All sub-accounts' }).click()
-    await page.getByText('1–2 of 2 tokens').waitFor()
+    await page.getByText('2 tokens', { exact: true }).waitFor()
   })
 
   test('pages and page sizes are in the address too, with the exact total', async () => {
@@ -410,7 +410,7 @@ export const describeTokenList: Part = (world) => {
     await page.getByText('1–25 of 33 tokens').waitFor()
     const search = page.getByLabel('Search tokens by name or id')
     await search.fill(` ${id} `)
-    await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
+    await page.getByText('1 token', { exact: true }).waitFor()
     assert.deepEqual(await names(page), ['Deploy staging'])
     assert.match((await rowOf(page, 'Deploy staging').textContent()) ?? '', /Inactive.*lk_tok_/)
     assert.equal(new URL(page.url()).search, `?search=${id}`)
@@ -621,7 +621,7 @@ export const describeTokenList: Part = (world) => {
     await search.pressSequentially('number', { delay: 60 })
     await page.getByText('1–100 of 120 tokens').waitFor()
     await search.pressSequentially(' 11', { delay: 60 })
-    await page.getByText('1–11 of 11 tokens').waitFor()
+    await page.getByText('11 tokens', { exact: true }).waitFor()
     assert.equal(await search.inputValue(), 'number 11')
     await page.getByRole('button', { name: 'Clear search' }).click()
     await page.getByText('1–100 of 120 tokens').waitFor()

@@ -115,7 +115,7 @@ export const describeTrouble: Part = (world) => {
     await page.getByRole('alert').filter({ hasText: 'You are offline' }).waitFor()
     await page.context().setOffline(false)
     await page.getByRole('alert').waitFor({ state: 'detached' })
-    await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
+    await page.getByText('1 token', { exact: true }).waitFor()
   })
 
   test('a login before the service that has ended is not taken for a service that is down', async () => {

@@ -22,7 +22,7 @@ export function Pager({ page, current, one, many = `${one}s`, onPage, onLimit }:
   const last = Math.min(page.page * limit, total)
   const sizes = [...new Set([...PAGE_SIZES, limit])].sort((a, b) => a - b)
   const isAll = totalPages <= 1 && current <= 1
-  const range = total === 0 || first > total ? '' : `${number(first)}–${number(last)} of `
+  const range = isAll || first > total ? '' : `${number(first)}–${number(last)} of `
   return (
     <Group mt={14} justify="space-between" gap="sm">
       <Text size="sm" c="dimmed" role="status" data-testid="total">
