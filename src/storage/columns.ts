@@ -53,14 +53,16 @@ export const selectList = (table: Table) =>
 /** Some fields of a table, for rows that are read as arrays, alone or joined to others. */
 export class Selection<Row> {
   readonly names: readonly string[]
+  readonly #columns: readonly string[]
 
   constructor(names: readonly string[]) {
     this.names = names
+    this.#columns = names.map(columnOf)
   }
 
   /** The columns of the table by its alias in the statement. */
   columns(alias: string): string {
-    return this.names.map((name) => `${alias}.${columnOf(name)}`).join(', ')
+    return this.#columns.map((column) => `${alias}.${column}`).join(', ')
   }
 
   /** Reads the row from an array in which its columns begin at `from`. */
