@@ -83,7 +83,8 @@ export function addedUses(tokens: readonly TokenUsage[]): [subject: string, uses
 export function mergeBusiest(stored: string | null, added: ReadonlyMap<string, number>): string {
   const sums = new Map<string, number>(Object.entries(stored === null ? {} : (JSON.parse(stored) as object)))
   for (const [tokenId, count] of added) sums.set(tokenId, (sums.get(tokenId) ?? 0) + count)
-  const leftOut = Float64Array.from(sums.values()).sort().at(-BUSIEST_KEPT - 1) ?? 0
+  const ascending = Float64Array.from(sums.values()).sort()
+  const leftOut = ascending.at(-BUSIEST_KEPT - 1) ?? 0
   const kept = [...sums].filter(([, count]) => count > leftOut)
   return JSON.stringify(Object.fromEntries(kept.map(([tokenId, count]) => [tokenId, count - leftOut])))
 }
