@@ -15,7 +15,8 @@ import frame from './frame.module.css'
 
 const ENDS: Readonly<Record<End, string>> = {
   expired: 'Your session has expired: it was not used for 30 minutes, or began 12 hours ago. Sign in again.',
-  ended: 'Your session was ended by an owner of the account, or elsewhere. Sign in again.',
+  ended:
+    'Your session was ended by an owner of the account, by signing out in another tab, or elsewhere. Sign in again.',
   gone: 'Your session has ended, such as by signing out in another tab. Sign in again.',
   'no-access': 'You no longer have access to any account. Ask your operator for a grant, then sign in again.',
   unconfirmed: 'The service did not confirm it: your session may be open until it has not been used for 30 minutes.',
