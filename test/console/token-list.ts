@@ -386,6 +386,14 @@ export const describeTokenList: Part = (world) => {
     assert.equal(await field.inputValue(), '1')
   })
 
+  test('the menu of a row closes when the screen turns and leaves it no place', async () => {
+    const page = await world().signedIn(await world().tenant([{ name: 'mine' }]), 'tokens')
+    await page.getByRole('button', { name: 'Actions for mine' }).click()
+    await page.getByRole('menu').waitFor()
+    await page.setViewportSize({ width: 360, height: 740 })
+    await page.getByRole('menu').waitFor({ state: 'detached' })
+  })
+
   test('the id of a token can be copied from its menu and its history, and searching for it finds that token', async () => {
     const tenant = await world().tenant(estate)
     const other = await world().tenant([{ name: 'foreign' }])

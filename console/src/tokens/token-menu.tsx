@@ -38,13 +38,15 @@ export function TokenMenu({ menu: { token, button }, close }: { menu: OpenMenu; 
     button.setAttribute('aria-expanded', 'true')
     const { top } = button.getBoundingClientRect()
     // The popover does not move with the page.
+    const closed = new AbortController()
     const onScroll = () => {
       if (button.getBoundingClientRect().top !== top) element.hidePopover()
     }
-    document.addEventListener('scroll', onScroll, { capture: true })
+    document.addEventListener('scroll', onScroll, { capture: true, signal: closed.signal })
+    window.addEventListener('resize', () => element.hidePopover(), { signal: closed.signal })
     return () => {
       button.setAttribute('aria-expanded', 'false')
-      document.removeEventListener('scroll', onScroll, { capture: true })
+      closed.abort()
     }
   }, [button])
   /** The button gets the focus back first, so that a dialog that follows knows where to return it to. */
