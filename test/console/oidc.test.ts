@@ -4,7 +4,8 @@ import { writeFileSync } from 'node:fs'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
 import { freePort, TestProvider } from '../support/identity-provider.ts'
-import { assertAccessible, assertFits } from './accessible.ts'
+import { assertAccessible, assertFits, assertLooks } from './accessible.ts'
+import { FIRST, show, WAYS } from './appearance.ts'
 import { type Tenant, World } from './world.ts'
 
 const MINUTE = 60_000
@@ -224,13 +225,17 @@ describe('the console with an identity provider', { timeout: ALL_MS }, () => {
     await enter('groups: staff\ngroups: support')
     await page.getByText('A person with these claims enters as owner.').waitFor()
     await page.getByRole('table', { name: 'Grants that match' }).getByText('(an earlier grant decides)').waitFor()
-    await assertAccessible(page, 'people, grants')
+    const who = page.getByText('My own account · alice@example.com', { exact: true })
+    assert.ok(await who.evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth), 'the name is cut off')
+    for (const way of WAYS) {
+      await show(page, way)
+      await assertLooks(page, `people-${way.colorScheme}-${way.width}`)
+    }
+    await show(page, FIRST)
     await enter('{"groups": ["staff"]}')
     await page.getByText('A person with these claims enters as viewer.').waitFor()
     await enter('groups: nobody')
     await page.getByText('cannot enter this account: no grant matches').waitFor()
-    await page.setViewportSize({ width: 360, height: 740 })
-    await assertFits(page, 'people, grants')
   })
 
   test('on a telephone no button of a person is cut off, and the page without access can be read in the dark', async () => {

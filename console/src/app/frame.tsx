@@ -1,5 +1,6 @@
 // What surrounds every view: who is signed in, the links to the views, light or dark.
 import { ActionIcon, Button, Group, Text, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useLocation } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
@@ -35,16 +36,21 @@ export function Frame() {
   )
 }
 
+/** Up to which the links to the views have a line of their own: nine of them leave no room for an account's and a person's name. */
+const narrowFor = (links: number) => `(max-width: ${links > 8 ? 90 : 74}em)`
+
 function Header() {
   const { signOut } = useSession()
   const { data } = useQuery(queries.whoami(useClient()))
+  const views = viewsFor(usePermissions())
+  const isNarrow = useMediaQuery(narrowFor(views.length), false, { getInitialValueInEffect: false })
   return (
     <header className={classes.header}>
-      <div className={classes.row}>
+      <div className={classes.row} data-narrow={isNarrow}>
         <Link className={classes.brand} to="/" aria-label="Latchkey">
           <Icon name="key" size={22} /> <span className={text.onlyWide}>Latchkey</span>
         </Link>
-        <Views />
+        <Views views={views} />
         <Group gap={8} wrap="nowrap" justify="flex-end" flex="1 1 0" miw={0} className={classes.end}>
           {data !== undefined && <WhoAmI who={data} />}
           <PaletteButton />
@@ -62,9 +68,7 @@ function Header() {
   )
 }
 
-function Views() {
-  const permissions = usePermissions()
-  const views = viewsFor(permissions)
+function Views({ views }: { views: ReturnType<typeof viewsFor> }) {
   const { pathname } = useLocation()
   const nav = useRef<HTMLElement>(null)
   // On a narrow screen the links scroll sideways: the one that leads here stays in sight.

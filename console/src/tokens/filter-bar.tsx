@@ -21,7 +21,12 @@ const SubAccountPicker = later(
   async () => (await import('../sub-accounts/sub-account-picker.tsx')).SubAccountPicker,
   Placeholder,
 )
-const ChipsInput = later(async () => (await import('../ui/chips-input.tsx')).ChipsInput, Placeholder)
+const ChipsInput = later(
+  async () => (await import('../ui/chips-input.tsx')).ChipsInput,
+  ({ className, value, placeholder }) => (
+    <Placeholder className={className} placeholder={[...value, placeholder].join(', ')} />
+  ),
+)
 
 interface FilterBarProps {
   readonly search: TokenFilters

@@ -17,7 +17,10 @@ import { renameButtonId, useTokenActions } from './token-actions.tsx'
 import { formerCredentialEnd, fullName, isUnreadable } from './token-words.ts'
 import classes from './tokens.module.css'
 
-const RenameForm = later(async () => (await import('./rename-form.tsx')).RenameForm)
+const RenameForm = later(
+  async () => (await import('./rename-form.tsx')).RenameForm,
+  ({ token }) => <Name clip>{token.name}</Name>,
+)
 
 export const tokenColumns = (openMenu: (token: Token, button: HTMLElement) => void): readonly Column<Token>[] => [
   {
