@@ -36,7 +36,7 @@ export function Frame() {
   )
 }
 
-/** Up to which the links to the views have a line of their own: nine of them leave no room for an account's and a person's name. */
+/** The width up to which the links have a line of their own: nine of them leave no room for the names of an account and a person. */
 const narrowFor = (links: number) => `(max-width: ${links > 8 ? 90 : 74}em)`
 
 function Header() {
