@@ -4,7 +4,7 @@ import type { UseStore } from '../ports.ts'
 import { Recent } from '../recent.ts'
 import {
   isOnRecord,
-  mergeRecent,
+  lastOf,
   type RecentVerifications as OfToken,
   type RecentVerification,
 } from '../verify/recent-verifications.ts'
@@ -20,6 +20,7 @@ const NONE: OfToken = []
 
 export class RecentVerifications {
   readonly #store: Pick<UseStore, 'saveRecent'>
+  /** What the store has answered. */
   readonly #known = new Recent<string, OfToken>(MOST_KNOWN)
   readonly #unwritten = new Map<string, OfToken>()
 
@@ -29,16 +30,11 @@ export class RecentVerifications {
 
   note(tokenId: string, verification: RecentVerification): void {
     const noted = withoutMapping(verification)
-    const known = this.#known.get(tokenId) ?? this.#unwritten.get(tokenId) ?? NONE
-    if (isOnRecord(known, noted)) return
-    if (this.#unwritten.size >= MOST_UNWRITTEN && !this.#unwritten.has(tokenId)) return
-    this.#unwritten.set(tokenId, this.#know(tokenId, known, [noted]))
-  }
-
-  #know(tokenId: string, known: OfToken, noted: OfToken): OfToken {
-    const merged = mergeRecent(known, noted)
-    this.#known.set(tokenId, merged, merged.length)
-    return merged
+    if (isOnRecord(this.#known.get(tokenId) ?? NONE, noted)) return
+    const unwritten = this.#unwritten.get(tokenId)
+    if (unwritten === undefined && this.#unwritten.size >= MOST_UNWRITTEN) return
+    // With its exact time, since another process may have written an earlier one meanwhile.
+    this.#unwritten.set(tokenId, lastOf([...(unwritten ?? NONE), noted]))
   }
 
   /** A flush that fails keeps what it has not written for the next one. */
@@ -51,7 +47,7 @@ export class RecentVerifications {
       const onRecord = await this.#store.saveRecent(some)
       for (const [tokenId, noted] of some) if (this.#unwritten.get(tokenId) === noted) this.#unwritten.delete(tokenId)
       // Later ones are measured against what is on record, which other processes have written too.
-      for (const [tokenId, recent] of onRecord) this.#know(tokenId, recent, this.#known.get(tokenId) ?? NONE)
+      for (const [tokenId, recent] of onRecord) this.#known.set(tokenId, recent, recent.length)
     }
   }
 }

@@ -48,12 +48,12 @@ export function isOnRecord(recent: RecentVerifications, verification: RecentVeri
 export function mergeRecent(recent: RecentVerifications, noted: RecentVerifications): RecentVerifications {
   const added = noted.filter((each) => !isOnRecord(recent, each))
   if (added.length === 0) return recent
-  const merged = keepLast([...recent, ...added])
+  const merged = lastOf([...recent, ...added])
   return merged.every((each) => recent.includes(each)) ? recent : merged
 }
 
-/** In one order, whatever the order in which they were noted. */
-function keepLast(all: RecentVerifications): RecentVerifications {
+/** What is kept of them, in one order, whatever the order in which they were noted. */
+export function lastOf(all: RecentVerifications): RecentVerifications {
   const ordered = all.toSorted((one, other) => other.at - one.at || (nameOf(one) < nameOf(other) ? -1 : 1))
   const since = (ordered[0]?.at ?? 0) - KEPT_MS
   const kept = { accepted: 0, refused: 0, former: 0 }
