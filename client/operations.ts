@@ -464,6 +464,7 @@ export interface HistoryEntry {
     | 'session.revoke'
     | 'sub-account.create'
     | 'sub-account.update'
+    | 'sub-account.portal'
     | 'token.create'
     | 'token.update'
     | 'token.rotate'
@@ -524,6 +525,7 @@ export interface ListAccountHistoryParams extends Pick<ListTokensParams, 'page' 
     | 'session.revoke'
     | 'sub-account.create'
     | 'sub-account.update'
+    | 'sub-account.portal'
     | 'token.create'
     | 'token.update'
     | 'token.rotate'
@@ -1167,6 +1169,58 @@ export interface PreviewPolicyParams {
   readonly body: PolicyPreview
 }
 
+export interface CreatedPortalSession {
+  /** Works once, within 15 minutes */
+  readonly code: string
+  /**
+   * A page of the service that begins the session: a path, unless the service knows its address
+   * (`LATCHKEY_PUBLIC_URL`)
+   */
+  readonly url: string
+  /** When the session ends */
+  readonly expiresAt: string
+}
+
+export interface NewPortalSession {
+  /** Whose tokens, and the only ones */
+  readonly subAccountId: string
+  /**
+   * `read` tokens, without other credentials than new ones, `create` them, `rotate` them, `disable` them (not
+   * enable), and see their `usage`
+   */
+  readonly may?: readonly ('read' | 'create' | 'rotate' | 'disable' | 'usage')[] | undefined
+  /** Of the page that has the component in it: browsers may use the session from there only */
+  readonly origin?: string | undefined
+  /** How long the session lasts, from now on */
+  readonly expiresInSeconds?: number | undefined
+}
+
+export interface CreatePortalSessionParams {
+  readonly body: NewPortalSession
+}
+
+export interface PortalSession {
+  /** The bearer of the requests that the session is for, shown only once */
+  readonly session: string
+  /** When the session ends */
+  readonly expiresAt: string
+  readonly subAccount: SubAccountSummary
+  /**
+   * `read` tokens, without other credentials than new ones, `create` them, `rotate` them, `disable` them (not
+   * enable), and see their `usage`
+   */
+  readonly may: readonly ('read' | 'create' | 'rotate' | 'disable' | 'usage')[]
+}
+
+export interface PortalCode {
+  /** Works once, within 15 minutes */
+  readonly code: string
+}
+
+export interface BeginPortalSessionParams {
+  readonly body: PortalCode
+}
+
 export interface Lease {
   /** The lease */
   readonly lease: string
@@ -1564,6 +1618,14 @@ export interface Operations {
    */
   previewPolicy: { params: PreviewPolicyParams; data: PolicyImpact }
   /**
+   * Let the developers of a sub-account look after its tokens for a while. The session can do no more than its
+   * maker, ends with the account key that makes it, and never outlives a JWT. The history says `portal:` and its
+   * id of what is done in it.
+   */
+  createPortalSession: { params: CreatePortalSessionParams; data: CreatedPortalSession }
+  /** Begin a session of the portal with its code. */
+  beginPortalSession: { params: BeginPortalSessionParams; data: PortalSession }
+  /**
    * Begin or prolong the lease of a verifier, and wait for what it has to forget. Answered at once where
    * something was changed, otherwise after two fifths of the term at most. For verifiers only: docs/verifier.md
    * has the rules that make it safe to remember a verdict.
@@ -1763,6 +1825,20 @@ export const operations: Readonly<Record<keyof Operations, Endpoint>> = {
   previewPolicy: {
     method: 'POST',
     path: '/api/v1/apiClient/sub-account/{id}/policy-impact',
+    headers: [],
+    body: 'application/json',
+    answer: 'data',
+  },
+  createPortalSession: {
+    method: 'POST',
+    path: '/api/v1/apiClient/portal-session',
+    headers: [],
+    body: 'application/json',
+    answer: 'data',
+  },
+  beginPortalSession: {
+    method: 'POST',
+    path: '/api/v1/portal/session',
     headers: [],
     body: 'application/json',
     answer: 'data',

@@ -36,12 +36,14 @@ interface Operation {
   readonly operationId: string
   readonly summary: string
   readonly description?: string
-  readonly security?: readonly Readonly<Record<string, unknown>>[]
+  readonly tags?: readonly string[]
   /** Those of the components are not for clients of this kind. */
   readonly parameters?: readonly (Parameter | { readonly $ref: string })[]
   readonly requestBody?: Body
   readonly responses: Readonly<Record<string, Body>>
 }
+
+const OF_PROBES = 'Service'
 
 export interface ApiDescription {
   readonly info: { readonly version: string }
@@ -95,13 +97,13 @@ class Printer {
     this.#description = description
   }
 
-  /** The operations for which a caller or a credential is needed; those for probes and scrapers are left out, and streams. */
+  /** All operations but those for probes and scrapers, and streams. */
   print(): string {
     const types: string[] = []
     const table: string[] = []
     for (const [path, methods] of Object.entries(this.#description.paths)) {
       for (const [method, operation] of Object.entries(methods)) {
-        if (operation.security === undefined || operation.security.length === 0) continue
+        if (operation.tags?.includes(OF_PROBES)) continue
         if (operation.responses['200']?.content?.['text/event-stream'] !== undefined) continue
         const { operationId, summary, description = '' } = operation
         const answer = this.#answerOf(operation)

@@ -12,11 +12,13 @@ import Fastify, {
   type RouteOptions,
 } from 'fastify'
 import { Failure } from '../tokens/errors.ts'
-import { type Caller, requireRight } from '../tokens/model/permissions.ts'
+import type { Caller } from '../tokens/model/permissions.ts'
+import { isOfPortal } from '../tokens/portal.ts'
 import type { Origin } from '../tokens/record/history.ts'
 import type { Registry } from '../tokens/registry.ts'
 import { type Admit, admitAgain, bearerOf, callerOf } from './access/caller.ts'
 import { addressOf, clientAddressReader, oncePerNetwork } from './access/client-address.ts'
+import { answerPreflight, callerInPortal, setCorsHeaders } from './access/portal.ts'
 import { admitWithin } from './access/rate-limits.ts'
 import { authenticateEither } from './access/session.ts'
 import { recorder } from './observe/recorder.ts'
@@ -33,7 +35,7 @@ import { unknownNamesCheck } from './protocol/unknown-names.ts'
 import { apiDescription, DESCRIPTION_PAGE, withNamedSchemas } from './routes/api-description.ts'
 import { authRoutes } from './routes/auth-routes.ts'
 import { bulkRoutes } from './routes/bulk-routes.ts'
-import { CONSOLE_FILES, consoleRoutes } from './routes/console-routes.ts'
+import { consoleRoutes, STATIC_FILES } from './routes/console-routes.ts'
 import { CsvResponses, wantsCsv, withoutFormat } from './routes/csv-responses.ts'
 import { eventRoutes } from './routes/event-routes.ts'
 import { grantRoutes } from './routes/grant-routes.ts'
@@ -42,13 +44,15 @@ import { keyRoutes } from './routes/key-routes.ts'
 import { leakReportRoutes } from './routes/leak-report-routes.ts'
 import { leakRoute } from './routes/leak-routes.ts'
 import { overviewRoutes } from './routes/overview-routes.ts'
+import { portalFiles } from './routes/portal-files.ts'
+import { portalRoutes } from './routes/portal-routes.ts'
 import {
   type AccountRoute,
   isWrite,
   type PlainRoute,
   type Route,
   type RouteInput,
-  rightsOf,
+  requireRights,
   type ServerParts,
   schemaOf,
   withFailures,
@@ -71,7 +75,16 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   const server = Fastify(optionsOf(memory))
   // Before the plugins are registered: their routes would otherwise keep Fastify's own error handler.
   server.setErrorHandler((error, request, reply) => sendFailure(parts, request, reply, error))
-  for (const name of ['caller', 'tokenId', 'route', 'admittedAt', 'clientAddress', 'reason', 'traceId'])
+  for (const name of [
+    'caller',
+    'tokenId',
+    'route',
+    'admittedAt',
+    'clientAddress',
+    'reason',
+    'traceId',
+    'allowedOrigin',
+  ])
     server.decorateRequest(name)
   server.decorateRequest('startedAt', 0)
   server.decorateRequest('wasComplete', false)
@@ -83,7 +96,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     transformObject: withNamedSchemas,
   })
   await server.register(swaggerUi, DESCRIPTION_PAGE)
-  await server.register(files, CONSOLE_FILES)
+  await server.register(files, STATIC_FILES)
   // The domain validates input. Schemas only describe it, and serialize output.
   server.setValidatorCompiler(() => () => true)
   addBodyParsers(server, memory)
@@ -104,9 +117,12 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
 
 type AuthenticateRequest = (request: FastifyRequest) => Promise<Caller>
 
-/** By a bearer or, where people can sign in to the console, by their cookie. */
+/** By a bearer, that of an account key, a JWT or a session of the portal, or, where people can sign in to the console, by their cookie. */
 function authentication({ registry, authenticator, signIn }: ServerParts): AuthenticateRequest {
-  const byBearer = async (request: FastifyRequest) => authenticator(bearerOf(request))
+  const byBearer = async (request: FastifyRequest) => {
+    const presented = bearerOf(request)
+    return isOfPortal(presented) ? callerInPortal(registry.portal, request, presented) : authenticator(presented)
+  }
   return signIn === undefined ? byBearer : authenticateEither(registry, signIn, byBearer)
 }
 
@@ -147,10 +163,12 @@ function allRoutes(parts: ServerParts, server: FastifyInstance): readonly Route[
     ...grantRoutes(parts),
     ...authRoutes(parts),
     ...Object.values(subAccountRoutes),
+    ...portalRoutes(parts),
     ...verifierRoutes(parts),
     ...Object.values(verifyRoutes(parts)),
     ...Object.values(serviceRoutes(parts, () => server.swagger())),
     ...Object.values(consoleRoutes()),
+    ...Object.values(portalFiles()),
   ]
 }
 
@@ -163,10 +181,12 @@ function addHooks(
   const record = recorder(parts.log, parts.metrics)
   const readClientAddress = clientAddressReader(parts.trustProxy, oncePerNetwork(warnOfProxy(parts.log)))
   // Unknown routes are refused here, before the body is read, as existing routes refuse unauthenticated requests.
-  server.addHook('onRequest', (request, _reply, done) => {
+  const answerUnknown = async (request: FastifyRequest, reply: FastifyReply) =>
+    (await answerPreflight(parts.registry.portal, request, reply)) || refuseUnknown(admit, registered, request)
+  server.addHook('onRequest', (request, reply, done) => {
     request.startedAt = performance.now()
     request.clientAddress = readClientAddress(request)
-    const proceed = () => (request.is404 ? refuseUnknown(admit, registered, request).catch(done) : done())
+    const proceed = () => (request.is404 ? answerUnknown(request, reply).catch(done) : done())
     if (!isUnambiguous(request.raw)) done(notHttp())
     else if (parts.rateLimits === undefined) proceed()
     else parts.rateLimits.checkAddress(request).then(proceed, done)
@@ -212,11 +232,10 @@ function addAccountRoute(
   const { registry, app, now } = parts
   const { success } = route
   const showMessage = isWrite(route) ? 1 : 0
-  const rights = rightsOf(route)
   const checkNames = route.ignoresUnknown ? undefined : unknownNamesCheck(route)
   const admitWithRights = async (request: FastifyRequest) => {
     await admit(request)
-    for (const right of rights) requireRight(callerOf(request).permissions, right)
+    requireRights(route, callerOf(request))
   }
   const readInput = (request: FastifyRequest) => {
     const query = request.query as RouteInput['query']
@@ -253,7 +272,7 @@ function addAccountRoute(
     async handler(request, reply) {
       await admitAgain(request, admitWithRights)
       const input = readInput(request)
-      if (route.csv !== undefined && wantsCsv(request)) return csv.send(route, rights, input, request, reply)
+      if (route.csv !== undefined && wantsCsv(request)) return csv.send(route, input, request, reply)
       const { message = success.message, data } = await handle(request, reply, input)
       return successBody(app, message, data, showMessage)
     },
@@ -319,6 +338,7 @@ function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   // Node.js drops what follows a request with an Upgrade header.
   if (request.raw.headers.upgrade !== undefined) reply.header('connection', 'close')
   if (isApi(request.url)) reply.header('cache-control', 'no-store')
+  setCorsHeaders(request, reply)
 }
 
 async function sendFailure(parts: ServerParts, request: FastifyRequest, reply: FastifyReply, error: unknown) {

@@ -7,7 +7,7 @@ import type { Caller } from './model/permissions.ts'
 import type { AccountKey, SubAccountRow, Token } from './model/token.ts'
 import type { ExportStore, Parts, ReportStore, SubAccountStore } from './ports.ts'
 import type { HistoryFilter, ListedHistoryRow } from './record/history.ts'
-import type { TokenViews } from './token-views.ts'
+import { type TokenViews, viewFor } from './token-views.ts'
 
 export type ExportPorts = ExportStore & Pick<SubAccountStore, 'findSubAccount'> & Pick<ReportStore, 'listHistory'>
 
@@ -37,9 +37,10 @@ export class Exports {
     const { subAccountId } = scoped ?? {}
     const isOwned = subAccountId === undefined || (await this.#store.findSubAccount(accountId, subAccountId))
     if (scoped === undefined || !isOwned) throw new Failure('sub-account-forbidden')
+    const view = viewFor(caller, {})
     return async (before) => {
       const { rows, next } = await this.#store.exportTokens(accountId, scoped, { before, size: PART_ROWS })
-      return { rows: await this.#views.describe(rows), next }
+      return { rows: await this.#views.describe(rows, view), next }
     }
   }
 

@@ -2,6 +2,7 @@
 // revocation journal. Pure. An engine loads the rows a plan starts from, writes what it says in one transaction, and commits.
 import { Failure } from './errors.ts'
 import type { Action } from './model/actions.ts'
+import type { PortalSession } from './model/portal.ts'
 import { isDue, type StoredSession } from './model/session.ts'
 import { ACCOUNT_KEYS, ACCOUNTS, RETIRED_CREDENTIALS, SESSIONS, SUB_ACCOUNTS, TOKENS } from './model/tables.ts'
 import type {
@@ -257,6 +258,12 @@ export function personEntered(accountId: string, action: SessionAction, session:
 export function personLeft(accountId: string, action: SessionAction, session: SessionOf): HistoryEvent {
   const { id, subject, email } = session
   return historyEvent(accountId, action, { id, name: email ?? subject }, { subject }, {})
+}
+
+/** Of the sub-account: its history has who opened the portal to whom, and what `portal:` and the id stand for. */
+export function portalOpened(subAccount: SubAccount, { id, may, origin, expiresAt }: PortalSession): HistoryEvent {
+  const facts = { session: id, may, origin, expiresAt }
+  return historyEvent(subAccount.accountId, 'sub-account.portal', subAccount, {}, facts)
 }
 
 export type AccountUpdate = Partial<Pick<Account, 'name' | 'credentials'>>

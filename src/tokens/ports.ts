@@ -12,6 +12,7 @@ import type {
 import type { LimitStore } from './limiter.ts'
 import type { OverviewCounts, OverviewQuestion } from './model/overview.ts'
 import type { ListPart, PageRequest, PartRequest, Slice, TokenFilter, TokenQuery } from './model/page.ts'
+import type { PortalSession } from './model/portal.ts'
 import type { StoredSession } from './model/session.ts'
 import type { RecordOf } from './model/table.ts'
 import type { LIMITS } from './model/tables.ts'
@@ -61,6 +62,7 @@ export type Store = IdentityStore &
   UsageStore &
   LimitStore &
   SessionStore &
+  PortalStore &
   TokenStore &
   ActivityStore &
   RequestStore &
@@ -136,10 +138,22 @@ export interface UsageStore {
 
 export type StoredLimit = RecordOf<typeof LIMITS>
 
+/** What counts once, such as a code, by the digests of what identifies it. Recorded for `SPENT_MS`. */
+export interface SpentStore {
+  /** False if one of them was recorded before. */
+  spend(digests: readonly Uint8Array[], at: Timestamp): Promise<boolean>
+  wasSpent(digest: Uint8Array): Promise<boolean>
+}
+
+/** Sessions of the portal, which are not stored. */
+export interface PortalStore extends SpentStore {
+  /** Changes nothing: the history says who has made the session. */
+  openPortal(subAccount: SubAccount, session: PortalSession, origin: Origin): Promise<void>
+  findKeyById(id: string): Promise<Stamped<StoredKey> | undefined>
+}
+
 /** People who are signed in to the console. */
-export interface SessionStore {
-  /** Records that a sign-in is completed, by the digests of what identifies it. False if one of them was recorded before. */
-  spendSignIn(digests: readonly Uint8Array[], at: Timestamp): Promise<boolean>
+export interface SessionStore extends Pick<SpentStore, 'spend'> {
   /** Removes those that have ended, too. With a history row if an account is chosen. */
   insertSession(session: StoredSession, origin: Origin): Promise<void>
   /** By the cookie, of which only the digest is stored. One that has ended may still be found. */

@@ -10,7 +10,15 @@ import { type LeakPorts, Leaks } from './leaks.ts'
 import type { JsonObject } from './model/fields.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './model/overview.ts'
 import { type Page, scopedQuery, type TokenQuery, toPage } from './model/page.ts'
-import { type Caller, type Permissions, parsePermissions, requireRight, sees } from './model/permissions.ts'
+import {
+  type Caller,
+  notAllowed,
+  type Permissions,
+  parsePermissions,
+  RIGHTS,
+  requireRight,
+  sees,
+} from './model/permissions.ts'
 import { ACCOUNT_KEYS, SUB_ACCOUNTS } from './model/tables.ts'
 import { type Account, newId, type StoredKey, type SubAccount, type SubAccountRow, type Token } from './model/token.ts'
 import {
@@ -24,6 +32,7 @@ import {
 } from './model/update.ts'
 import type { Expected, TokenChange } from './plan.ts'
 import { type PolicyImpact, policyImpact } from './policy-impact.ts'
+import { Portal, type PortalPorts } from './portal.ts'
 import type {
   ActivityStore,
   IdentityStore,
@@ -42,7 +51,7 @@ import type {
 import type { HistoryRequest, KeptRequest, ListedHistoryRow, Origin } from './record/history.ts'
 import { sealToken } from './sealed-token.ts'
 import { Sessions } from './sessions.ts'
-import { type TokenView, TokenViews, type ViewPorts } from './token-views.ts'
+import { type TokenView, TokenViews, type ViewPorts, viewFor } from './token-views.ts'
 import { endOfKey, requireNotEnded } from './trust/authority.ts'
 import { maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
 import type { VaultStore } from './trust/key-ring.ts'
@@ -75,6 +84,7 @@ type Ports = OwnPorts &
   ViewPorts &
   KeyPorts &
   SessionStore &
+  PortalPorts &
   LeakPorts &
   ExportPorts &
   BulkPorts &
@@ -87,6 +97,7 @@ export class Registry {
   readonly verification: Verification
   readonly keys: AccountKeys
   readonly sessions: Sessions
+  readonly portal: Portal
   readonly leaks: Leaks
   readonly bulk: Bulk
   readonly feed: AccountFeed
@@ -103,6 +114,7 @@ export class Registry {
     this.#views = new TokenViews(parts)
     this.keys = new AccountKeys(parts)
     this.sessions = new Sessions(parts)
+    this.portal = new Portal(parts)
     this.leaks = new Leaks(parts)
     this.bulk = new Bulk(parts)
     this.feed = new AccountFeed(parts)
@@ -207,6 +219,7 @@ export class Registry {
     expected?: Expected,
     view: TokenView = {},
   ): Promise<Token> {
+    requireWithinUse(caller.permissions, update)
     const row = await this.#changeToken(caller, id, { kind: 'update', update }, origin, expected)
     return this.#views.showChanged(row, viewFor(caller, view))
   }
@@ -405,7 +418,8 @@ export class Registry {
   }
 }
 
-/** Callers who may see credentials can still ask not to. */
-function viewFor({ permissions }: Caller, { details = false, masked = false }: TokenView): TokenView {
-  return { details, masked: masked || !permissions.reveal }
+/** The portal only switches off: what the account has disabled stays so. */
+function requireWithinUse({ may }: Permissions, update: TokenUpdate): void {
+  const isDisabling = update.status === 'inactive' && Object.keys(update).length === 1
+  if (may !== undefined && !isDisabling) throw notAllowed(RIGHTS.change)
 }

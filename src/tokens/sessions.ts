@@ -47,7 +47,7 @@ export class Sessions {
   /** False for a sign-in of which any of these texts was spent before. */
   spend(texts: readonly string[]): Promise<boolean> {
     const { store, stamps, now } = this.#parts
-    return store.spendSignIn(
+    return store.spend(
       texts.map((text) => stamps.digest(`spent sign-in ${text}`)),
       now(),
     )

@@ -1,5 +1,6 @@
 // Tokens as callers see them: with the credential, or with what may be seen of it, and with details where asked for.
 import { Failure, failure } from './errors.ts'
+import type { Caller } from './model/permissions.ts'
 import { NO_ACTIVITY, type RecentUses, shownInDetails, type Timestamp, type Token } from './model/token.ts'
 import { NO_USES, recentQuestion, recentUses } from './model/usage.ts'
 import type { ActivityStore, ExportedRow, Parts, TokenRow, UsageStore } from './ports.ts'
@@ -10,6 +11,12 @@ import { listedState } from './trust/verdict.ts'
 export interface TokenView {
   readonly details?: boolean
   readonly masked?: boolean
+  readonly withoutMetadata?: boolean
+}
+
+/** Callers who may see credentials can still ask not to. Metadata is the account's: developers in the portal do not see it. */
+export function viewFor({ permissions }: Caller, { details = false, masked = false }: TokenView): TokenView {
+  return { details, masked: masked || !permissions.reveal, withoutMetadata: permissions.may !== undefined }
 }
 
 export type ViewPorts = ActivityStore & VaultStore & Pick<UsageStore, 'readUsage'>
@@ -24,15 +31,15 @@ export class TokenViews {
     this.#parts = parts
   }
 
-  async show(rows: readonly TokenRow[], { details, masked }: TokenView): Promise<Token[]> {
-    const tokens = await (masked ? this.#mask(rows) : this.#open(rows))
-    return details ? this.#withDetails(rows, tokens) : tokens
+  async show(rows: readonly TokenRow[], view: TokenView): Promise<Token[]> {
+    const tokens = await (view.masked ? this.#mask(rows) : this.#open(rows))
+    return view.details ? this.#withDetails(rows, tokens, view) : tokens
   }
 
   /** For exports: with details, but as if never used. */
-  describe(rows: readonly ExportedRow[]): Promise<Token[]> {
+  describe(rows: readonly ExportedRow[], view: TokenView): Promise<Token[]> {
     const tokens = rows.map((row) => toToken(row, ''))
-    return this.#withDetails(rows, tokens, new Map())
+    return this.#withDetails(rows, tokens, view, new Map())
   }
 
   async showOne(row: TokenRow, view: TokenView): Promise<Token> {
@@ -58,6 +65,7 @@ export class TokenViews {
   async #withDetails(
     rows: readonly ExportedRow[],
     tokens: readonly Token[],
+    { withoutMetadata }: TokenView,
     known?: ReadonlyMap<string, RecentUses>,
   ): Promise<Token[]> {
     const { store, now } = this.#parts
@@ -71,7 +79,8 @@ export class TokenViews {
     ])
     return rows.map(({ token, subAccount }, i) => {
       const usage = uses.get(token.id) ?? NO_USES
-      const stored = { ...shownInDetails(token), ...(activity.get(token.id) ?? NO_ACTIVITY), usage }
+      const shown = withoutMetadata ? { ...shownInDetails(token), metadata: null } : shownInDetails(token)
+      const stored = { ...shown, ...(activity.get(token.id) ?? NO_ACTIVITY), usage }
       return { ...(tokens[i] as Token), details: { ...stored, ...listedState(token, subAccount, at) } }
     })
   }

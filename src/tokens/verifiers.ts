@@ -42,6 +42,9 @@ interface VerifierParts {
   readonly events: ConfirmationEvents
 }
 
+/** Positions are in the histories of all accounts, which would tell a verifier about those of others: only its own lease opens one. */
+const positionOf = (lease: string) => `position of ${lease}`
+
 /** The call after it can do without cryptography where nothing has happened. */
 interface LastAnswer {
   readonly position: string
@@ -97,7 +100,7 @@ export class Verifiers {
     const begun = monotonic()
     const last = this.#answers.get(lease)
     const isKnown = last?.sealed === position
-    const acked = isKnown ? last.position : stamps.openPosition(lease, position)
+    const acked = isKnown ? last.position : stamps.open(position, positionOf(lease))
     const renewing = this.#renewals.renew({ id: lease, accountId, acked, at: now() }, !(isKnown && last.isQuiet))
     this.#feed.poll()
     const verifier = await renewing
@@ -113,7 +116,7 @@ export class Verifiers {
     const { stamps, store } = this.#parts
     const find = async () => (await store.listVerifiers({ ids: [lease] }))[0]
     let verifier = await find()
-    const isItsOwn = verifier?.accountId === accountId && stamps.openPosition(lease, position) !== undefined
+    const isItsOwn = verifier?.accountId === accountId && stamps.open(position, positionOf(lease)) !== undefined
     if (!isItsOwn) throw new Failure('lease-lost')
     // A call that it has given up may still renew the lease in between.
     while (verifier !== undefined && !(await store.endLease(lease, verifier.renewal))) verifier = await find()
@@ -141,7 +144,7 @@ export class Verifiers {
 
   #answer({ id, termMs }: Pick<Verifier, 'id' | 'termMs'>, position: string, forget: Forget): Leased {
     const last = this.#answers.get(id)
-    const sealed = last?.position === position ? last.sealed : this.#parts.stamps.sealPosition(id, position)
+    const sealed = last?.position === position ? last.sealed : this.#parts.stamps.seal(position, positionOf(id))
     this.#answers.set(id, { position, sealed, isQuiet: forget.length === 0 })
     return { lease: id, position: sealed, termMs, forget }
   }

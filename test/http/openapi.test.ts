@@ -165,7 +165,7 @@ test('the answers with a Retry-After are those to try again later, of every rout
   }
 })
 
-test('a client can see how to authenticate: by a key, a JWT, the cookie of a person, or a credential', () => {
+test('a client can see how to authenticate: by a key, a JWT, the cookie of a person, a session of the portal, or a credential', () => {
   const ways = operationsOf().flatMap(({ operation: { security = [] } }) => security.flatMap(Object.keys))
   const described = [...new Set(ways)].sort().map((way) => {
     const { type, scheme } = description.components.securitySchemes[way] as Record<string, string>
@@ -176,6 +176,7 @@ test('a client can see how to authenticate: by a key, a JWT, the cookie of a per
     'accountKeyAsSecret http basic',
     'credential http bearer',
     'jwt http bearer',
+    'portalSession http bearer',
     'session apiKey ',
   ])
   const { in: location, name } = description.components.securitySchemes.session as Record<string, string>
@@ -289,7 +290,7 @@ test('every described path is there, and closed without a caller where it says s
     assert.equal(heard.status === 401, (operation.security ?? []).length > 0, `${method} ${path}`)
     if (heard.status !== 401) open.push(operation.operationId)
   }
-  assert.deepEqual(open.sort(), ['live', 'metrics', 'openapi', 'ready'])
+  assert.deepEqual(open.sort(), ['beginPortalSession', 'live', 'metrics', 'openapi', 'ready'])
 })
 
 test('what is said of a body that cannot be read is described wherever one is read', async () => {

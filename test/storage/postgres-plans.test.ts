@@ -329,7 +329,7 @@ function describePlans(partitions: number): void {
     'a verification': () => reads.findByDigest(db, token.digest, partitions > 1),
     'a new session, and the removal of those that have ended': () =>
       make(operations.insertSession(new Estate(opened).sessionRecord(account), origin)),
-    'a sign-in that is completed': () => writes.spendSignIn(session(), [digest, digest], 1),
+    'a sign-in that is completed': () => writes.spend(session(), [digest, digest], 1),
     'a change of name and status': () =>
       make(
         operations.changeToken(

@@ -263,7 +263,7 @@ describe('query plans', () => {
     'a new session, and the removal of those that have ended': asked(() =>
       operations.insertSession(new Estate(opened).sessionRecord(account), origin),
     ),
-    'a sign-in that is completed': change((transaction) => writes.spendSignIn(transaction, [digest, digest], 1)),
+    'a sign-in that is completed': change((transaction) => writes.spend(transaction, [digest, digest], 1)),
     'a change of name and status': asked(() =>
       operations.changeToken(
         account.id,

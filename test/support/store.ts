@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { type NewBulk, orderedBy } from '../../src/tokens/bulk-plan.ts'
 import { NOTHING_DONE } from '../../src/tokens/model/bulk.ts'
 import type { Verifier } from '../../src/tokens/model/lease.ts'
+import type { PortalSession } from '../../src/tokens/model/portal.ts'
 import type { StoredSession } from '../../src/tokens/model/session.ts'
 import {
   type Account,
@@ -99,6 +100,13 @@ export class Estate {
       userAgent: null,
       ...fields,
     }
+  }
+
+  /** As an account key makes it. */
+  portalSession({ id: subAccountId, accountId }: SubAccount, fields: Partial<PortalSession> = {}): PortalSession {
+    const createdAt = this.tick()
+    const made = { id: newId('por', createdAt), accountId, subAccountId, createdAt, expiresAt: createdAt + 3_600_000 }
+    return { ...made, may: ['read'], origin: null, keyId: null, ...fields }
   }
 
   /** A verifier that begins; not yet stored. */

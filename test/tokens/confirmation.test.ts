@@ -153,7 +153,7 @@ test('a verifier that ends its lease ends it also when a call that it gave up is
   const { stamps } = opened
   const verifiers = new Verifiers({ store, stamps, now: () => 1, monotonic: () => 1, pollMs: 1, events: {} })
   const caller = { accountId: account.id } as Caller
-  const ending = verifiers.end(caller, id, stamps.sealPosition(id, '/1'))
+  const ending = verifiers.end(caller, id, stamps.seal('/1', `position of ${id}`))
   await asked
   await confirm({ id })
   release()

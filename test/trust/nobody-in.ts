@@ -172,6 +172,14 @@ export const guarded: Readonly<Record<string, Guarded>> = {
     owner: 404,
     other: 404,
   },
+  'POST /api/v1/apiClient/portal-session': {
+    ask: ({ mine }) => ({
+      path: '/api/v1/apiClient/portal-session',
+      body: { subAccountId: mine.subAccounts[0].id },
+    }),
+    owner: 201,
+    other: 403,
+  },
   [`GET ${SUB_ACCOUNT}`]: { ask: () => ({ path: SUB_ACCOUNT }), owner: 200, other: 200 },
   [`POST ${SUB_ACCOUNT}`]: {
     ask: () => ({ path: SUB_ACCOUNT, body: { name: 'New', email: 'new@new.example', companyName: 'New' } }),
@@ -313,6 +321,8 @@ const open: Readonly<Record<string, number>> = {
   '/auth/session': 200,
   '/console': 308,
   '/console/*': 200,
+  '/portal': 308,
+  '/portal/*': 404,
 }
 
 const VERIFY = '/api/v1/verify'
@@ -397,6 +407,8 @@ export function describeNobodyIn(engine: Engine): void {
       const expected = [
         ...Object.keys(guarded),
         ...Object.keys(open).map((path) => `GET ${path}`),
+        // Its code is all that it needs: test/http/portal.test.ts.
+        'POST /api/v1/portal/session',
         ...METHODS.filter((method) => method !== 'HEAD').map((method) => `${method} ${VERIFY}`),
       ]
       assert.deepEqual(real.sort(), expected.sort())

@@ -12,6 +12,7 @@ import {
   fromTo,
   type Known,
   keyRights,
+  portalOpened,
   subAccountUpdate,
   tokenCreate,
   tokenRotate,
@@ -86,6 +87,11 @@ const ACTIONS: Readonly<Record<Action, ActionWords>> = {
     label: 'Sub-account changed',
     icon: ({ to }) => (to.suspendedAt === undefined ? 'pencil' : 'power'),
     sentence: ({ it, again, entry }) => subAccountUpdate(it, again, entry.from, entry.to),
+  },
+  'sub-account.portal': {
+    label: 'Portal opened to a sub-account',
+    icon: always('sign-in'),
+    sentence: ({ it, entry }) => portalOpened(it, entry.to),
   },
   'key.create': {
     label: 'Account key created',

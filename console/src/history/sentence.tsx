@@ -8,13 +8,16 @@ import { say } from '../ui/say.ts'
 import text from '../ui/text.module.css'
 import { actionOf } from './actions.tsx'
 import { type EntryGroup, type Operation, operationOf } from './grouping.ts'
-import { called, type Known, linkTo, type Names, operationLink } from './wording.tsx'
+import { called, type Known, linkTo, type Names, operationLink, portalActor } from './wording.tsx'
 
 /** Who is neither an account key nor a person; the service announces by itself that a token expires. */
 const OTHERS: Names = { operator: 'The operator', service: 'The service', 'leak:report': 'A leak report' }
 
 /** Whom an identity provider vouches for is `jwt:alice`, and called alice without another name. */
-export const actorName = (by: string, name?: string | null): string => OTHERS[by] ?? name ?? by.replace(/^[a-z]+:/, '')
+export function actorName(by: string, name?: string | null): string {
+  if (by.startsWith('portal:')) return portalActor(by)
+  return OTHERS[by] ?? name ?? by.replace(/^[a-z]+:/, '')
+}
 
 interface Present {
   /** Of what exists now. */

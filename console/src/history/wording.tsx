@@ -88,6 +88,18 @@ function subAccountsOf(ids: readonly string[], known: Known): ReactNode {
   )
 }
 
+/** Whoever has begun the session is named by the end of its id. */
+export const portalActor = (session: string): string => `Somebody in the portal (…${session.slice(-4)})`
+
+export function portalOpened(it: ReactNode, { session, may, origin, expiresAt }: Fields): Words {
+  return together([
+    say`opened the portal (…${String(session).slice(-4)}) to ${it}`,
+    Array.isArray(may) && say`, to ${may.join(', ')}`,
+    typeof origin === 'string' && say`, from ${<Name>{origin}</Name>}`,
+    typeof expiresAt === 'string' && say`, until ${<Moment at={expiresAt} />}`,
+  ])
+}
+
 export function tokenCreate(it: ReactNode, to: Fields, known: Known): Words {
   return together([
     say`created the ${to.status === 'inactive' && 'inactive '}token ${it}`,

@@ -29,6 +29,7 @@ export function apiDescription({ version, credentialHeader, signIn }: ServerPart
       { name: 'Keys', description: 'The account keys: who may do what' },
       { name: 'Leaks', description: 'Credentials that were published' },
       { name: 'Webhooks', description: 'Where events are sent' },
+      { name: 'Portal', description: 'For the developers of a sub-account' },
       { name: 'Sessions', description: 'Who is signed in to the console' },
       { name: 'Overview', description: 'The account at a glance, and who is asking' },
       { name: 'History', description: 'Who did what' },
@@ -64,6 +65,11 @@ export function apiDescription({ version, credentialHeader, signIn }: ServerPart
           in: 'cookie',
           name: sessionCookie(signIn?.publicUrl ?? '').name,
           description: 'A person who is signed in to the console; only from its own origin',
+        },
+        portalSession: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'A session of the portal, `lk_portal_…`: for one sub-account, and for what it was made for',
         },
         accountKeyAsSecret: {
           type: 'http',

@@ -1,6 +1,6 @@
 // Serves the built console, with a strict Content-Security-Policy.
 import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import type { FastifyStaticOptions } from '@fastify/static'
 import { HttpFailure, routeNotFound } from '../protocol/failures.ts'
 import type { PlainRoute } from './route.ts'
@@ -32,18 +32,13 @@ const HEADERS = {
 /** The names of built files. No other name reaches the file system. */
 const FILE = /^(index\.html|assets\/[\w-]+\.(js|css|svg|woff2))$/
 
-/** Options for `reply.sendFile`. */
-export const CONSOLE_FILES: FastifyStaticOptions = {
+/** Options for `reply.sendFile`, also with the folder of the portal. */
+export const STATIC_FILES: FastifyStaticOptions = {
   root: DIST,
   serve: false,
   preCompressed: true,
   cacheControl: false,
   acceptRanges: false,
-  setHeaders(reply, path) {
-    // An asset's name contains the hash of its content.
-    const isAsset = dirname(path).endsWith('assets')
-    reply.headers(HEADERS).header('cache-control', isAsset ? 'public, max-age=31536000, immutable' : 'no-cache')
-  },
 }
 
 export function consoleRoutes() {
@@ -59,6 +54,9 @@ export function consoleRoutes() {
       // Views of the single page have no dot in their path; files do.
       const file = path.includes('.') ? path : 'index.html'
       if (!FILE.test(file)) throw routeNotFound()
+      // An asset's name contains the hash of its content.
+      const isAsset = file.startsWith('assets/')
+      reply.headers(HEADERS).header('cache-control', isAsset ? 'public, max-age=31536000, immutable' : 'no-cache')
       return reply.sendFile(file)
     },
   }

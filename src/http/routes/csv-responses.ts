@@ -5,11 +5,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Failure } from '../../tokens/errors.ts'
 import { type RawQuery, readOnce } from '../../tokens/model/page.ts'
-import { type Caller, type Right, requireRight } from '../../tokens/model/permissions.ts'
+import type { Caller } from '../../tokens/model/permissions.ts'
 import type { CsvPart } from '../../wire/exports.ts'
 import { callerOf, requireSameRights } from '../access/caller.ts'
 import { StreamCount } from '../protocol/stream-count.ts'
-import type { AccountRoute, RouteInput, ServerParts } from './route.ts'
+import { type AccountRoute, type RouteInput, requireRights, type ServerParts } from './route.ts'
 
 const MOST = { ofAll: 200, ofAccount: 10, what: 'exports' }
 /** Characters that wait for the client while the next part is read. */
@@ -62,12 +62,12 @@ export class CsvResponses {
 
   /** The first part is read before anything is sent: what the list would refuse is refused the same way. */
   async send(
-    { csv, url }: AccountRoute,
-    rights: readonly Right[],
+    route: AccountRoute,
     input: RouteInput,
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<FastifyReply> {
+    const { csv, url } = route
     if (csv === undefined) throw new Error(`${url} has no CSV`)
     const caller = callerOf(request)
     const leave = this.#open.enter(caller.accountId)
@@ -80,7 +80,7 @@ export class CsvResponses {
       const readNext = async (position: string) => {
         const now = await this.#authenticate(request)
         requireSameRights(caller, now)
-        for (const right of rights) requireRight(now.permissions, right)
+        requireRights(route, now)
         return this.#inScope(request, reply, () => exported.read(position))
       }
       const next = (position: string) => patiently(() => readNext(position), request)

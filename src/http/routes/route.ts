@@ -4,7 +4,15 @@ import type { Logger } from 'pino'
 import { Type } from 'typebox'
 import { type FailureCode, reasonOf } from '../../tokens/errors.ts'
 import type { RawQuery } from '../../tokens/model/page.ts'
-import { type Caller, notAllowed, RIGHTS, type Right } from '../../tokens/model/permissions.ts'
+import {
+  type Caller,
+  notAllowed,
+  type PortalUse,
+  RIGHTS,
+  type Right,
+  requirePortalUse,
+  requireRight,
+} from '../../tokens/model/permissions.ts'
 import type { Origin } from '../../tokens/record/history.ts'
 import type { Registry } from '../../tokens/registry.ts'
 import type { Verifiers } from '../../tokens/verifiers.ts'
@@ -125,6 +133,8 @@ export interface AccountRoute {
   readonly failures: Reasons
   /** Default: to read for GET, to change for the others. Null: every caller may. */
   readonly right?: Right | readonly Right[] | null
+  /** What a session of the portal needs to be for; unless set, it may not ask here at all. */
+  readonly portal?: PortalUse
   /** True for the routes of the service document, which requires it; all others refuse unknown fields and parameters. */
   readonly ignoresUnknown?: true
   /** For lists that are sent as CSV to those who ask for it. */
@@ -184,7 +194,9 @@ export const IDEMPOTENCY_KEY = {
 
 export const etag = (description: string) => ({ ETag: { type: 'string', description } })
 
-function bodyFailures({ consumes = JSON_TYPE, bodyLimitBytes = BODY_LIMIT_BYTES }: AccountRoute): Reasons {
+type TakesBody = Pick<AccountRoute, 'consumes' | 'bodyLimitBytes'>
+
+export function bodyFailures({ consumes = JSON_TYPE, bodyLimitBytes = BODY_LIMIT_BYTES }: TakesBody): Reasons {
   return {
     400: [BODY_REASONS.notJson, BODY_REASONS.repeatedField],
     413: [tooLarge(bodyLimitBytes)],
@@ -194,6 +206,11 @@ function bodyFailures({ consumes = JSON_TYPE, bodyLimitBytes = BODY_LIMIT_BYTES 
 
 export function rightsOf({ method, right = method === 'GET' ? 'read' : 'change' }: AccountRoute): readonly Right[] {
   return right === null ? [] : [right].flat()
+}
+
+export function requireRights(route: AccountRoute, { permissions }: Caller): void {
+  if (permissions.may !== undefined) requirePortalUse(permissions, route.portal)
+  else for (const right of rightsOf(route)) requireRight(permissions, right)
 }
 
 /** The 403 responses to a sub-account's token, and to an account key that lacks one of these rights. */
@@ -215,12 +232,10 @@ export function schemaOf(route: AccountRoute): FastifySchema {
   const ofBody = isWrite(route) ? bodyFailures(route) : {}
   const response = {
     [success.status ?? 200]: {
-      ...successSchema(route.data),
-      [DESCRIPTION]: success.message,
+      ...describeSuccess(route.data, success.message, isWrite(route) ? 1 : 0),
       ...(success.headers !== undefined && { headers: success.headers }),
-      examples: [successBody(EXAMPLE_APP, success.message, exampleOf(route.data) as object, isWrite(route) ? 1 : 0)],
     },
-    ...(route.dryRun && { 200: dryRunSchema(route.dryRun) }),
+    ...(route.dryRun && { 200: describeSuccess(route.dryRun.data, route.dryRun.message, 1) }),
     401: describeUnauthenticated(UNAUTHENTICATED_DESCRIPTION, UNAUTHENTICATED_CODES),
     ...describeFailures(route.failures, ofBody, withoutRight(rightsOf(route))),
   }
@@ -228,11 +243,12 @@ export function schemaOf(route: AccountRoute): FastifySchema {
   const consumes = method === 'PATCH' ? [JSON_TYPE, MERGE_PATCH_TYPE] : undefined
   const optional = { description: about, params, querystring, headers, consumes, body }
   const present = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined))
-  return { operationId, summary, tags: [tag], security: CALLERS, ...present, response } as FastifySchema
+  const security = route.portal === undefined ? CALLERS : [...CALLERS, { portalSession: [] }]
+  return { operationId, summary, tags: [tag], security, ...present, response } as FastifySchema
 }
 
-function dryRunSchema({ data, message }: NonNullable<AccountRoute['dryRun']>) {
-  const examples = [successBody(EXAMPLE_APP, message, exampleOf(data) as object, 1)]
+export function describeSuccess(data: ObjectSchema, message: string, showMessage: 0 | 1) {
+  const examples = [successBody(EXAMPLE_APP, message, exampleOf(data) as object, showMessage)]
   return { ...successSchema(data), [DESCRIPTION]: message, examples }
 }
 

@@ -30,7 +30,7 @@ export const count = (description: string) => Type.Integer({ description, exampl
 export const oneOf = <Value extends string>(values: readonly Value[], description: string, example = values[0]) =>
   Type.Unsafe<Value>(Type.String({ enum: [...values], description, examples: [example] }))
 
-const SubAccountSummary = Type.Object(
+export const SubAccountSummary = Type.Object(
   {
     _id: text('Sub-account identifier', 'sub_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
     name: text('What people call it', 'Berlin agency'),

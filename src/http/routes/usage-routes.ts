@@ -67,6 +67,7 @@ const { hour, day } = KEPT_DAYS
 const shared = {
   method: 'GET',
   tag: 'Usage',
+  portal: 'usage',
   description:
     'Verifications of known credentials: what is unknown is of no token. Written every 4 seconds, by verifiers with their leases; a ' +
     'process that is killed loses what it has not written.',
@@ -142,6 +143,7 @@ export function usageRoutes({ now }: ServerParts): readonly AccountRoute[] {
     tag: 'Usage',
     url: '/api/v1/apiClient/token/:id/recent',
     operationId: 'getTokenRecent',
+    portal: 'usage',
     summary: 'From where a token was accepted last, and why it was refused',
     description:
       `The last ${MOST_KEPT} addresses, and the last ${MOST_KEPT} refusals that differ in reason or address, of ${RECENT_DAYS} days. ` +

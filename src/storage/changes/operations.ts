@@ -1,6 +1,7 @@
 // Every change that loads rows, plans and records, once for both engines. The plans are those of tokens/plan.ts; this says which
 // rows they start from, and which rows they come to. A new change is one more function here, and its line in each store.
 import { Failure } from '../../tokens/errors.ts'
+import type { PortalSession } from '../../tokens/model/portal.ts'
 import { IDLE_MS, LONGEST_MS, type StoredSession } from '../../tokens/model/session.ts'
 import { ACCOUNT_KEYS, ACCOUNTS, SESSIONS, SUB_ACCOUNTS, TOKENS } from '../../tokens/model/tables.ts'
 import type {
@@ -135,6 +136,13 @@ export const changeToken = (
       if (plan === undefined) return unchanged(asListed(token, subAccount))
       return { ...changed(TOKENS, plan, asListed(plan.after, subAccount)), writes: tokenWrites(plan) }
     },
+  })
+
+export const openPortal = (subAccount: SubAccount, session: PortalSession, origin: Origin) =>
+  change({
+    accounts: [session.accountId],
+    origin,
+    plan: () => planned([], [plans.portalOpened(subAccount, session)]),
   })
 
 /** Removes those that have ended, too. */

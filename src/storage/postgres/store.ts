@@ -160,7 +160,8 @@ class PostgresStore implements Store {
   updateAccount = this.#change(changes.updateAccount)
   insertKey = this.#change(changes.insertKey)
   revokeKey = this.#change(changes.revokeKey)
-  spendSignIn = this.#write(writes.spendSignIn)
+  spend = this.#write(writes.spend)
+  openPortal = this.#change(changes.openPortal)
   insertSession = this.#change(changes.insertSession)
   renewSession = this.#change(changes.renewSession)
   chooseAccount = this.#change(changes.chooseAccount)
@@ -213,6 +214,7 @@ class PostgresStore implements Store {
   readonly #findByDigest = this.#read('verification', (db: Connection, digest: Uint8Array) =>
     reads.findByDigest(db, digest, this.#isPartitioned),
   )
+  findKeyById = this.#read('verification', reads.findKeyById)
   /** Authenticates callers of an identity provider. */
   findAccount = this.#read('verification', reads.findAccount)
   ping = this.#read('verification', reads.ping)
@@ -223,6 +225,7 @@ class PostgresStore implements Store {
   listVerifiers = outsideRequests(this.#read('verification', reads.listVerifiers))
 
   listSessions = this.#read('shortReads', reads.listSessions)
+  wasSpent = this.#read('shortReads', reads.wasSpent)
   findRequest = this.#read('shortReads', reads.findRequest)
   findSubAccount = this.#read('shortReads', reads.findSubAccount)
   findOwner = this.#read('shortReads', reads.findOwner)

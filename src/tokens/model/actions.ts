@@ -12,6 +12,7 @@ export const ACTIONS = [
   'session.revoke',
   'sub-account.create',
   'sub-account.update',
+  'sub-account.portal',
   'token.create',
   'token.update',
   'token.rotate',

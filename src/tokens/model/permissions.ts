@@ -7,12 +7,18 @@ import type { Timestamp } from './tables.ts'
 export const ROLES = ['owner', 'manager', 'viewer', 'verifier'] as const
 export type Role = (typeof ROLES)[number]
 
+/** What a session of the portal can be made for. */
+export const PORTAL_USES = ['read', 'create', 'rotate', 'disable', 'usage'] as const
+export type PortalUse = (typeof PORTAL_USES)[number]
+
 export interface Permissions {
   readonly role: Role
   /** Whether credentials are shown. */
   readonly reveal: boolean
   /** The only ones that exist for the caller; null for all of the account. */
   readonly subAccounts: readonly string[] | null
+  /** For a session of the portal: the only things that it may do, whatever its role. */
+  readonly may?: readonly PortalUse[]
 }
 
 /** What a caller makes its changes by: an account key or a person's session. */
@@ -24,19 +30,20 @@ export interface Authority {
 /** Who makes a request. */
 export interface Caller {
   readonly accountId: string
-  /** An account key's id, or `jwt:` or `oidc:` and the subject. */
+  /** An account key's id, `jwt:` or `oidc:` and the subject, or `portal:` and the id of the session. */
   readonly by: string
   /** What the account key is called, or the person's e-mail address; for the history. */
   readonly byName?: string | null
   readonly permissions: Permissions
   /** What every change of this caller depends on; none for JWTs, which are not stored, and for the operator. */
   readonly authority?: Authority
-  /** When the account key or JWT expires. None for people: a session ends, but the grant it stands for does not. */
+  /** When the account key, JWT or session of the portal expires. None for people: a session ends, but the grant it stands for does not. */
   readonly endsAt?: Timestamp | null
 }
 
 /** What `by` begins with for those whom an identity provider vouches for. The subject follows. */
 export const [BY_JWT, BY_OIDC] = ['jwt:', 'oidc:'] as const
+export const BY_PORTAL = 'portal:'
 
 /** Of account keys made before there were permissions, of the operator, and of JWTs without grants. */
 export const EVERYTHING: Permissions = { role: 'owner', reveal: true, subAccounts: null }
@@ -65,7 +72,14 @@ export function requireRight(permissions: Permissions, right: Right): void {
   if (!hasRight(permissions, right)) throw notAllowed(RIGHTS[right])
 }
 
-function hasRight({ role, reveal, subAccounts }: Permissions, right: Right): boolean {
+/** What nobody has thought of opening to the portal is closed to it. */
+export function requirePortalUse({ may = [] }: Permissions, use: PortalUse | undefined): void {
+  if (use === undefined || !may.includes(use))
+    throw new Failure('not-allowed', 'This session is not allowed to do that')
+}
+
+function hasRight({ role, reveal, subAccounts, may }: Permissions, right: Right): boolean {
+  if (may !== undefined) return false
   if (right === 'reveal') return reveal
   if (right === 'createSubAccounts') return subAccounts === null
   // A webhook gets what happens in the whole account, and a grant may be for all of it.

@@ -7,8 +7,6 @@ export type StoredSession = RecordOf<typeof SESSIONS>
 const MINUTE = 60_000
 export const IDLE_MS = 30 * MINUTE
 export const LONGEST_MS = 12 * 60 * MINUTE
-/** A completed sign-in is remembered this much longer than any can take, for clocks that differ. */
-export const SPENT_MS = 60 * MINUTE
 /** A use is written only if the last one that was written is older. */
 const RENEWED_EVERY_MS = MINUTE
 

@@ -111,7 +111,7 @@ export const VERIFIERS = table({
   },
 })
 
-/** Sign-ins that were completed, whether anybody got in or not: none can be completed twice. */
+/** What counts once: sign-ins that were completed, whether anybody got in or not, and codes of the portal; the portal's origins, too. */
 const SPENT_SIGN_INS = table({ name: 'spentSignIns', key: ['digest'], fields: { digest: bytes, spentAt: number } })
 
 export const SUB_ACCOUNTS = table({

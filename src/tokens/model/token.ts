@@ -96,7 +96,7 @@ export interface TokenDetails extends TokenActivity, EffectiveState, Shown {
   readonly usage: RecentUses
 }
 
-type IdPrefix = 'acc' | 'sub' | 'tok' | 'key' | 'ses' | 'vfr' | 'whk' | 'blk'
+type IdPrefix = 'acc' | 'sub' | 'tok' | 'key' | 'ses' | 'vfr' | 'whk' | 'blk' | 'por'
 
 /**
  * An id begins with its time of creation, so that sorting ids sorts by (createdAt, id): lists rely on it.

@@ -95,14 +95,14 @@ export class Stamps {
   readonly #rows: KeyObject
   readonly #history: KeyObject
   readonly #positions: KeyObject
-  readonly #leases: MasterKey
+  readonly #kept: MasterKey
 
   constructor(storeSecret: Uint8Array) {
     this.#digest = createSecretKey(derive(storeSecret, 'digest'))
     this.#rows = createSecretKey(derive(storeSecret, 'rows'))
     this.#history = createSecretKey(derive(storeSecret, 'history'))
     this.#positions = createSecretKey(derive(storeSecret, 'positions'))
-    this.#leases = new MasterKey(derive(storeSecret, 'leases'))
+    this.#kept = new MasterKey(derive(storeSecret, 'leases'))
   }
 
   /** A credential or an account key is looked up by its digest. */
@@ -145,22 +145,22 @@ export class Stamps {
     return found.readBigUInt64BE(8) === 0n && Number.isSafeInteger(seq) ? seq : undefined
   }
 
-  /** A position in the histories of all accounts, which would tell a verifier about those of others. Only its own lease opens it. */
-  sealPosition(lease: string, position: string): string {
-    return asBuffer(this.#leases.seal(position, positionPlace(lease))).toString('base64url')
+  /** What somebody else keeps for this service, who can neither read it nor make one. It opens for the same purpose only. */
+  seal(text: string, purpose: string): string {
+    return asBuffer(this.#kept.seal(text, purpose)).toString('base64url')
   }
 
-  /** Undefined for what was not sealed for this lease. */
-  openPosition(lease: string, sealed: string): string | undefined {
+  /** Undefined for what was not sealed here for this purpose. */
+  open(sealed: string, purpose: string): string | undefined {
+    const bytes = Buffer.from(sealed, 'base64url')
     try {
-      return this.#leases.open(Buffer.from(sealed, 'base64url'), positionPlace(lease)).toString()
+      // The same bytes can be written in several ways.
+      return bytes.toString('base64url') === sealed ? this.#kept.open(bytes, purpose).toString() : undefined
     } catch {
       return undefined
     }
   }
 }
-
-const positionPlace = (lease: string) => `position of ${lease}`
 
 type PlainField = string | number | null
 export type StampField = PlainField | Uint8Array

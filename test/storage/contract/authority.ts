@@ -26,6 +26,7 @@ async function changesOf(estate: Estate) {
     revokeSession: (origin) => store.revokeSession(accountId, session.id, origin),
     insertSubAccounts: (origin) => store.insertSubAccounts([estate.subAccountRecord(account)], origin),
     updateSubAccount: (origin) => store.updateSubAccount(accountId, subAccount.id, { status: 'suspended' }, origin),
+    openPortal: (origin) => store.openPortal(subAccount, estate.portalSession(subAccount), origin),
     insertTokens: (origin) => store.insertTokens([estate.tokenRecord(subAccount, 'A')], origin),
     'insertTokens of several': (origin) =>
       store.insertTokens([estate.tokenRecord(subAccount, 'B'), estate.tokenRecord(subAccount, 'C')], origin),

@@ -1,7 +1,8 @@
 // Sessions of people who are signed in to the console.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { IDLE_MS, LONGEST_MS, SPENT_MS, type StoredSession } from '../../../src/tokens/model/session.ts'
+import { SPENT_MS } from '../../../src/tokens/model/portal.ts'
+import { IDLE_MS, LONGEST_MS, type StoredSession } from '../../../src/tokens/model/session.ts'
 import { SESSIONS } from '../../../src/tokens/model/tables.ts'
 import { isGenuine } from '../../../src/tokens/trust/stamp.ts'
 import { credentialOf, FIRST_PAGE, plain } from '../../support/store.ts'
@@ -106,15 +107,16 @@ export const describeSessions: Part = (estate) => {
     assert.deepEqual({ action, subject, subjectName, from, to }, { ...expected, from: { subject: 'alice' }, to: {} })
   })
 
-  test('a sign-in is completed once, by any of what identifies it and by the first who asks, until it is long over', async () => {
+  test('what counts once is spent once, by any of what identifies it and by the first who asks, until it is long over', async () => {
     const { store } = estate()
     const [state, code, other] = [estate().digest(), estate().digest(), estate().digest()]
     const at = estate().tick()
-    const outcomes = await Promise.all([1, 2, 3].map(() => store.spendSignIn([state, code], at)))
+    const outcomes = await Promise.all([1, 2, 3].map(() => store.spend([state, code], at)))
     assert.deepEqual(outcomes.toSorted(), [false, false, true])
-    assert.equal(await store.spendSignIn([other, code], at + SPENT_MS - 1), false)
-    assert.equal(await store.spendSignIn([state], at + SPENT_MS), true)
-    assert.equal(await store.spendSignIn([state], at + SPENT_MS), false)
+    assert.equal(await store.spend([other, code], at + SPENT_MS - 1), false)
+    assert.deepEqual([await store.wasSpent(code), await store.wasSpent(estate().digest())], [true, false])
+    assert.equal(await store.spend([state], at + SPENT_MS), true)
+    assert.equal(await store.spend([state], at + SPENT_MS), false)
   })
 
   test('a new session removes those that have ended, and no others', async () => {

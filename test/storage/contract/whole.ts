@@ -154,6 +154,9 @@ export function describeWhole(open: OpenEmptyStore): void {
       const overview = { expiredBefore: 1, expiringBefore: 2, idleSince: 0, weeks: [1, 2], largest: 1 }
       // A method that is added to the store has to be added here.
       const attempts: Record<Exclude<keyof Store, NotAsked>, () => unknown> = {
+        findKeyById: () => closed.findKeyById('key_x'),
+        wasSpent: () => closed.wasSpent(estate.digest()),
+        openPortal: () => closed.openPortal(subAccount, estate.portalSession(subAccount), origin),
         saveRecent: () => closed.saveRecent(new Map([[token.id, [{ reason: null, address: null, at: 0 }]]])),
         findRecent: () => closed.findRecent(token.id),
         addUsage: () => closed.addUsage(0, [{ source: 'prc_x', number: 1, tokens: [] }], 0),
@@ -172,7 +175,7 @@ export function describeWhole(open: OpenEmptyStore): void {
         exportKeys: () => closed.exportKeys(account.id, {}, { before: undefined, size: 1 }),
         listKeys: () => closed.listKeys(account.id, FIRST_PAGE),
         revokeKey: () => closed.revokeKey('key_x', origin),
-        spendSignIn: () => closed.spendSignIn([estate.digest()], 0),
+        spend: () => closed.spend([estate.digest()], 0),
         insertSession: () => closed.insertSession(session, origin),
         findSession: () => closed.findSession(credentialOf(estate.digest())),
         listSessions: () => closed.listSessions('~', 1),

@@ -1,7 +1,7 @@
 // Changes without history, which each engine makes in its own way, as SQL inside one transaction.
 import { Failure } from '../../../tokens/errors.ts'
 import { type Ask, type Reserved, type RowAsk, reserve } from '../../../tokens/model/limit.ts'
-import { SPENT_MS } from '../../../tokens/model/session.ts'
+import { SPENT_MS } from '../../../tokens/model/portal.ts'
 import type { Timestamp } from '../../../tokens/model/token.ts'
 import type { MasterKeyChange, Resealed } from '../../../tokens/operator-ports.ts'
 import { PRECISION_MS } from '../../../tokens/verify/recent-verifications.ts'
@@ -16,11 +16,7 @@ export * from './webhook-writes.ts'
 const SEALING_LOCK = '7809651199140128097'
 
 /** In one order everywhere, so that no two of them wait for each other. */
-export async function spendSignIn(
-  { db }: Transaction,
-  digests: readonly Uint8Array[],
-  at: Timestamp,
-): Promise<boolean> {
+export async function spend({ db }: Transaction, digests: readonly Uint8Array[], at: Timestamp): Promise<boolean> {
   const [, added] = await Promise.all([
     db.run('DELETE FROM spent_sign_ins WHERE spent_at <= $1', at - SPENT_MS),
     db.run(

@@ -2,7 +2,7 @@
 // begun. Each either completes or throws, and is then rolled back as a whole.
 import { Failure } from '../../../tokens/errors.ts'
 import { type Ask, type Reserved, reserve } from '../../../tokens/model/limit.ts'
-import { SPENT_MS } from '../../../tokens/model/session.ts'
+import { SPENT_MS } from '../../../tokens/model/portal.ts'
 import type { Timestamp } from '../../../tokens/model/token.ts'
 import type { MasterKeyChange, Resealed } from '../../../tokens/operator-ports.ts'
 import { PRECISION_MS } from '../../../tokens/verify/recent-verifications.ts'
@@ -14,7 +14,7 @@ export { addUsage, ageUsage } from './usage-writes.ts'
 export { endLease, evictVerifier, insertVerifier, renewVerifiers } from './verifiers.ts'
 export * from './webhook-writes.ts'
 
-export function spendSignIn({ db }: Transaction, digests: readonly Uint8Array[], at: Timestamp): boolean {
+export function spend({ db }: Transaction, digests: readonly Uint8Array[], at: Timestamp): boolean {
   db.run('DELETE FROM spent_sign_ins WHERE spent_at <= ?', at - SPENT_MS)
   const add = 'INSERT INTO spent_sign_ins (digest, spent_at) VALUES (?, ?) ON CONFLICT DO NOTHING'
   const added = digests.map((digest) => db.run(add, digest, at))

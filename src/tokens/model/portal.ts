@@ -1,0 +1,85 @@
+// Sessions of the portal, in which a sub-account's own developers look after its tokens. A session is not stored: its holder keeps it,
+// sealed. Pure.
+import { Failure } from '../errors.ts'
+import { type FieldReader, idField, readNew } from './fields.ts'
+import { type Caller, PORTAL_USES, type PortalUse } from './permissions.ts'
+import type { Timestamp } from './tables.ts'
+import { toTime } from './times.ts'
+
+export interface PortalSession {
+  readonly id: string
+  readonly accountId: string
+  readonly subAccountId: string
+  readonly may: readonly PortalUse[]
+  /** The only one from which browsers may use it; null for the service's own. */
+  readonly origin: string | null
+  /** Of the account key that has made it, and that it does not outlive; null where somebody else has. */
+  readonly keyId: string | null
+  readonly createdAt: Timestamp
+  readonly expiresAt: Timestamp
+}
+
+export interface PortalRequest {
+  readonly subAccountId: string
+  readonly may?: readonly PortalUse[]
+  readonly origin?: string
+  readonly expiresInSeconds?: number
+}
+
+export const CODE_MINUTES = 15
+export const SESSION_SECONDS = { default: 3_600, most: 86_400 }
+const MAX_ORIGIN_CHARACTERS = 300
+
+export const NOT_AN_ORIGIN = 'must be an origin, such as https://app.example.com'
+
+/** As browsers send it in `Origin`. */
+const originField: FieldReader<string> = (value, field) => {
+  const isShort = typeof value === 'string' && value.length <= MAX_ORIGIN_CHARACTERS
+  const url = isShort ? URL.parse(value) : null
+  const isOrigin = url !== null && /^https?:$/.test(url.protocol) && url.origin === value
+  return isOrigin ? { state: 'valid', value: url.origin } : { state: 'unusable', message: `${field} ${NOT_AN_ORIGIN}` }
+}
+
+const usesField: FieldReader<readonly PortalUse[]> = (value, field) => {
+  const uses = Array.isArray(value) ? PORTAL_USES.filter((use) => value.includes(use)) : []
+  // Equal only if each is known, and none is repeated.
+  if (uses.length > 0 && uses.length === (value as unknown[]).length) return { state: 'valid', value: uses }
+  return { state: 'unusable', message: `${field} must be one or more different ones of ${PORTAL_USES.join(', ')}` }
+}
+
+const lifetimeField: FieldReader<number> = (value, field) => {
+  const seconds = Number.isInteger(value) ? (value as number) : 0
+  if (seconds >= 1 && seconds <= SESSION_SECONDS.most) return { state: 'valid', value: seconds }
+  return { state: 'unusable', message: `${field} must be a whole number from 1 to ${SESSION_SECONDS.most}` }
+}
+
+export function readPortalRequest(body: unknown): PortalRequest {
+  const readers = { subAccountId: idField, may: usesField, origin: originField, expiresInSeconds: lifetimeField }
+  return readNew<PortalRequest>(body, readers, ['subAccountId'])
+}
+
+export function readCode(body: unknown): string {
+  return readNew<{ code: string }>(body, { code: idField }, ['code']).code
+}
+
+/** A session does not outlive the account key or JWT that makes it. */
+export function endWithin({ endsAt = null }: Caller, seconds: number | undefined, at: Timestamp): Timestamp {
+  const end = at + (seconds ?? SESSION_SECONDS.default) * 1_000
+  if (endsAt === null || end <= endsAt) return end
+  if (seconds === undefined) return endsAt
+  throw new Failure('invalid-request', `expiresInSeconds must end by ${toTime(endsAt)}, when its maker expires`)
+}
+
+export const endOfCode = ({ createdAt, expiresAt }: PortalSession): Timestamp =>
+  Math.min(createdAt + CODE_MINUTES * 60_000, expiresAt)
+
+const DAY_MS = 86_400_000
+
+/** How long it is known what was spent: as long as anything can ask for it, on clocks that differ a little. */
+export const SPENT_MS = 3 * DAY_MS
+
+/** The days on which a session that still lasts can have been made. */
+export function daysOf(at: Timestamp): readonly [today: number, yesterday: number] {
+  const today = Math.floor(at / DAY_MS)
+  return [today, today - 1]
+}
