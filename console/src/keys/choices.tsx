@@ -1,4 +1,4 @@
-// What is chosen for a new account key: cards of which one is chosen, and a switch.
+// What a new account key or a session of the portal may do: cards of which one or several are chosen, and a switch.
 import { Text } from '@mantine/core'
 import { type ComponentProps, type ReactNode, useId } from 'react'
 import { cx } from '../ui/cx.ts'
@@ -13,6 +13,10 @@ interface ChoiceCardProps extends Omit<ComponentProps<'input'>, 'type' | 'classN
 
 export function ChoiceCard({ label, description, ...input }: ChoiceCardProps) {
   return <Card type="radio" label={label} description={description} {...input} />
+}
+
+export function CheckCard({ label, description, ...input }: ChoiceCardProps) {
+  return <Card type="checkbox" label={label} description={description} {...input} />
 }
 
 interface RevealSwitchProps {

@@ -1,12 +1,13 @@
 // The dialogs of sub-accounts, wherever they are opened from.
 import type { SubAccount } from '../../../client/latchkey-client.ts'
 import { Dialog } from '../ui/dialog.tsx'
+import { PortalDialog } from './portal-dialog.tsx'
 import { CreateSubAccount, EditSubAccount } from './sub-account-form.tsx'
 import { SuspendDialog } from './suspend-dialog.tsx'
 
 export type OpenDialog =
   | { readonly kind: 'create'; readonly subAccount?: never }
-  | { readonly kind: 'edit' | 'suspend'; readonly subAccount: SubAccount }
+  | { readonly kind: 'edit' | 'suspend' | 'portal'; readonly subAccount: SubAccount }
 
 export function SubAccountDialog({ shown, close }: { shown: OpenDialog | undefined; close: () => void }) {
   return (
@@ -15,6 +16,7 @@ export function SubAccountDialog({ shown, close }: { shown: OpenDialog | undefin
         <>
           {kind === 'create' && <CreateSubAccount close={close} />}
           {kind === 'edit' && <EditSubAccount id={subAccount._id} close={close} />}
+          {kind === 'portal' && <PortalDialog subAccount={subAccount} close={close} />}
           {kind === 'suspend' && <SuspendDialog subAccount={subAccount} close={close} />}
         </>
       )}
@@ -25,5 +27,6 @@ export function SubAccountDialog({ shown, close }: { shown: OpenDialog | undefin
 function titleOf(dialog: OpenDialog): string {
   if (dialog.kind === 'create') return 'Create a sub-account'
   if (dialog.kind === 'edit') return 'Edit the sub-account'
+  if (dialog.kind === 'portal') return 'Let them look after their tokens'
   return dialog.subAccount.status === 'active' ? 'Suspend this sub-account?' : 'Resume this sub-account?'
 }

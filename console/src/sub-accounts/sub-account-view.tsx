@@ -77,6 +77,9 @@ function Buttons({ subAccount, open }: { subAccount: SubAccount; open: (dialog: 
   if (!usePermissions().change) return null
   return (
     <Group gap="xs">
+      <Button variant="default" onClick={() => open({ kind: 'portal', subAccount })}>
+        Portal
+      </Button>
       <Button variant="default" onClick={() => open({ kind: 'edit', subAccount })}>
         Edit
       </Button>

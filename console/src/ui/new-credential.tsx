@@ -1,4 +1,4 @@
-// A new credential, account key or secret of a webhook in its dialog.
+// A new credential, account key, secret of a webhook or link to the portal in its dialog.
 import { Button, Group, Text } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import { BeforeLeaving } from './before-leaving.tsx'
@@ -9,12 +9,17 @@ import { onHiddenTab, type Secret, SHOWN_MS, ShowButton } from './shown-secret.t
 import surface from './surface.module.css'
 import text from './text.module.css'
 
-const LABELS: Readonly<Record<Secret, string>> = { credential: 'Credential', key: 'Account key', secret: 'Secret' }
+const LABELS: Readonly<Record<Secret, string>> = {
+  credential: 'Credential',
+  key: 'Account key',
+  secret: 'Secret',
+  link: 'Link',
+}
 
 interface NewCredentialProps {
   readonly value: string
   readonly what?: Secret
-  /** The name of the token, key or webhook. */
+  /** The name of the token, key, webhook or sub-account. */
   readonly of: string
 }
 

@@ -4,7 +4,7 @@ import { IconButton } from './row-buttons.tsx'
 /** How long a secret stays on screen. */
 export const SHOWN_MS = 60_000
 
-export type Secret = 'credential' | 'key' | 'secret'
+export type Secret = 'credential' | 'key' | 'secret' | 'link'
 
 /** Also when the page is left: the browser may keep it to come back to. */
 export function onHiddenTab(hide: () => void): () => void {
