@@ -9,6 +9,7 @@ const FILES = [
   'package.json',
   'src/storage/*/sql/migrations/*.sql',
   'console/dist/**/*',
+  'portal/dist/*',
   'node_modules/@fastify/swagger-ui/static/*',
 ]
 

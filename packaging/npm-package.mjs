@@ -5,7 +5,7 @@ import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from
 import { stripTypeScriptTypes } from 'node:module'
 import { dirname, join } from 'node:path'
 
-const COPIED = ['bin', 'client/dist', 'console/dist', 'README.md', 'CHANGELOG.md', 'LICENSE']
+const COPIED = ['bin', 'client/dist', 'console/dist', 'portal/dist', 'README.md', 'CHANGELOG.md', 'LICENSE']
 /** What only a clone needs. Private: the folder of the clone itself must never be published. */
 const OMITTED = ['private', 'scripts', 'devDependencies', 'overrides']
 /** A clone has the sources of the client, a package what is built of them. */

@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process'
 const checks = [
   ['types', 'tsc', []],
   ['types of the console', 'tsc', ['-p', 'console']],
+  ['types of the portal', 'tsc', ['-p', 'portal']],
   ['types of its tests', 'tsc', ['-p', 'test/console']],
   ['lint and format', 'biome', ['check', '--error-on-warnings', '.']],
   ['architecture', 'node', ['--test', '--test-reporter=./scripts/test-reporter.mjs', 'test/architecture.test.ts']],

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const stamp = join(root, 'node_modules', '.latchkey-setup')
-const build = join(root, 'scripts', 'build-console.mjs')
+const build = join(root, 'scripts', 'build-pages.mjs')
 const lock = createHash('sha256')
   .update(readFileSync(join(root, 'package-lock.json')))
   .digest('hex')

@@ -29,7 +29,7 @@ function importsOf(file: string): Import[] {
 const sources = globSync('src/**/*.ts', { cwd: root })
 const files = [
   ...sources,
-  ...globSync(['console/src/**/*.{ts,tsx}', 'client/{,middleware/,verifier/}*.ts'], { cwd: root }),
+  ...globSync(['console/src/**/*.{ts,tsx}', 'portal/*.ts', 'client/{,middleware/,verifier/}*.ts'], { cwd: root }),
 ]
 const imports = files.flatMap(importsOf)
 
@@ -62,6 +62,7 @@ const QUESTIONS = ['storage/statements.ts', 'storage/queries.ts', 'storage/colum
  */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   console: ['client', 'tokens/verify'],
+  portal: ['client', 'tokens/verify'],
   'main.ts': ['cli'],
   cli: ['serve', 'compose.ts', 'config.ts', 'process', 'wire', 'tokens', 'client'],
   serve: ['compose.ts', 'config.ts', 'http', 'process', 'tokens', 'client'],

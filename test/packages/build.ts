@@ -58,7 +58,7 @@ export function buildBefore(): string {
   run(before, 'cp', '-al', join(modules, 'node_modules'), 'node_modules')
   for (const name of ['packaging', 'bin']) cpSync(join(root, name), join(before, name), { recursive: true })
   const node = join(modules, 'node_modules', '.bin', 'node')
-  run(before, node, 'scripts/build-console.mjs')
+  run(before, node, 'scripts/build-pages.mjs')
   run(before, node, '--disable-warning=ExperimentalWarning', 'packaging/package.mjs', '--only', 'npm,deb')
   return join(before, 'dist')
 }
