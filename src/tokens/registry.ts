@@ -10,15 +10,8 @@ import { type LeakPorts, Leaks } from './leaks.ts'
 import type { JsonObject } from './model/fields.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './model/overview.ts'
 import { type Page, scopedQuery, type TokenQuery, toPage } from './model/page.ts'
-import {
-  type Caller,
-  notAllowed,
-  type Permissions,
-  parsePermissions,
-  RIGHTS,
-  requireRight,
-  sees,
-} from './model/permissions.ts'
+import { type Caller, type Permissions, parsePermissions, requireRight, sees } from './model/permissions.ts'
+import { requireDisabling } from './model/portal.ts'
 import { ACCOUNT_KEYS, SUB_ACCOUNTS } from './model/tables.ts'
 import { type Account, newId, type StoredKey, type SubAccount, type SubAccountRow, type Token } from './model/token.ts'
 import {
@@ -219,7 +212,7 @@ export class Registry {
     expected?: Expected,
     view: TokenView = {},
   ): Promise<Token> {
-    requireWithinUse(caller.permissions, update)
+    requireDisabling(caller.permissions, update)
     const row = await this.#changeToken(caller, id, { kind: 'update', update }, origin, expected)
     return this.#views.showChanged(row, viewFor(caller, view))
   }
@@ -416,10 +409,4 @@ export class Registry {
     const [counts, busiest] = await Promise.all([store.readOverview(account.id, question), this.usage.busiest(caller)])
     return { account, question, counts, busiest }
   }
-}
-
-/** The portal only switches off: what the account has disabled stays so. */
-function requireWithinUse({ may }: Permissions, update: TokenUpdate): void {
-  const isDisabling = update.status === 'inactive' && Object.keys(update).length === 1
-  if (may !== undefined && !isDisabling) throw notAllowed(RIGHTS.change)
 }

@@ -225,6 +225,14 @@ export const SHOTS: readonly Shot[] = [
     },
   ],
   ['suspend', 'sub-accounts', (page) => openDialog(page, first(page, /^Suspend/))],
+  [
+    'portal-choice',
+    'sub-accounts',
+    async (page) => {
+      await page.getByRole('link', { name: 'Lisbon studio', exact: true }).click()
+      await openDialog(page, first(page, /^Portal/))
+    },
+  ],
   ['operations', 'history/operations', (page) => page.getByRole('button', { name: 'Undo' }).first().waitFor()],
   [
     'operation',

@@ -27,6 +27,6 @@ export function SubAccountDialog({ shown, close }: { shown: OpenDialog | undefin
 function titleOf(dialog: OpenDialog): string {
   if (dialog.kind === 'create') return 'Create a sub-account'
   if (dialog.kind === 'edit') return 'Edit the sub-account'
-  if (dialog.kind === 'portal') return 'Let them look after their tokens'
+  if (dialog.kind === 'portal') return 'Open the portal to this sub-account'
   return dialog.subAccount.status === 'active' ? 'Suspend this sub-account?' : 'Resume this sub-account?'
 }

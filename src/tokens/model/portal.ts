@@ -2,9 +2,10 @@
 // sealed. Pure.
 import { Failure } from '../errors.ts'
 import { type FieldReader, idField, readNew } from './fields.ts'
-import { type Caller, PORTAL_USES, type PortalUse } from './permissions.ts'
+import { type Caller, notAllowed, type Permissions, PORTAL_USES, type PortalUse, RIGHTS } from './permissions.ts'
 import type { Timestamp } from './tables.ts'
 import { toTime } from './times.ts'
+import type { TokenUpdate } from './update.ts'
 
 export interface PortalSession {
   readonly id: string
@@ -68,6 +69,12 @@ export function endWithin({ endsAt = null }: Caller, seconds: number | undefined
   if (endsAt === null || end <= endsAt) return end
   if (seconds === undefined) return endsAt
   throw new Failure('invalid-request', `expiresInSeconds must end by ${toTime(endsAt)}, when its maker expires`)
+}
+
+/** In the portal a token can be changed in one way: what the account has disabled stays so. */
+export function requireDisabling({ may }: Permissions, update: TokenUpdate): void {
+  const isDisabling = update.status === 'inactive' && Object.keys(update).length === 1
+  if (may !== undefined && !isDisabling) throw notAllowed(RIGHTS.change)
 }
 
 export const endOfCode = ({ createdAt, expiresAt }: PortalSession): Timestamp =>
