@@ -22,5 +22,10 @@ if (isMainThread) {
   // The runner takes both when it is loaded; nobody else gets them.
   createRequire(import.meta.url)('node:test')
   Object.assign(hooks, { createHook, AsyncResource })
-  for (const event of ['uncaughtException', 'unhandledRejection']) process.on(event, (error) => console.error(error))
+  // The runner itself sees only what happens after a first test: not that a file cannot be loaded.
+  const fail = (error) => {
+    console.error(error)
+    process.exitCode = 1
+  }
+  for (const event of ['uncaughtException', 'unhandledRejection']) process.on(event, fail)
 }
