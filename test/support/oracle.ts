@@ -1,6 +1,6 @@
 // Listing as the service document describes it, in plain arrays: written without a look at any engine.
 
-import { type Narrowing, NEWEST_FIRST, SORT_FIELDS, type Sort } from '../../src/tokens/model/page.ts'
+import { type Narrowing, SORT_FIELDS, type Sort } from '../../src/tokens/model/page.ts'
 import { foldCase, type Status } from '../../src/tokens/model/token.ts'
 import { anyCharacter, fc } from './properties.ts'
 
@@ -27,6 +27,8 @@ export interface OracleQuery {
   readonly page: number
   readonly limit: number
 }
+
+const NEWEST_FIRST: Sort = { by: 'createdAt', isDescending: true }
 
 export function listByHand(tokens: readonly OracleToken[], query: OracleQuery) {
   const { subAccountId, status, search, sort = NEWEST_FIRST, page, limit } = query

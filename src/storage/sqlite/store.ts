@@ -1,7 +1,7 @@
 // The embedded engine: short reads on the event loop, long reads on reader threads, all changes on a writer thread.
 import { existsSync, mkdirSync } from 'node:fs'
 import { Failure, failure, OperatorError } from '../../tokens/errors.ts'
-import { NEWEST_FIRST, type Slice, type TokenQuery } from '../../tokens/model/page.ts'
+import { inOrder, type Slice, type TokenQuery } from '../../tokens/model/page.ts'
 import type { Damage, Revocations, StoreFiles } from '../../tokens/operator-ports.ts'
 import type { Store, TokenRow } from '../../tokens/ports.ts'
 import type { KeyRing } from '../../tokens/trust/key-ring.ts'
@@ -266,10 +266,10 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   }
 
   /** For a long list, a reader thread selects ids; rows that are cached here need not be passed between threads. */
-  async listTokens(accountId: string, query: TokenQuery): Promise<Slice<TokenRow> | undefined> {
+  async listTokens(accountId: string, asked: TokenQuery): Promise<Slice<TokenRow> | undefined> {
+    const query = inOrder(asked)
     const isFiltered = query.search !== undefined || query.narrowing !== undefined
-    const isByCreation = (query.sort ?? NEWEST_FIRST).by === 'createdAt'
-    const isLong = isFiltered || !isByCreation || (query.page - 1) * query.limit > MAX_SKIP_ON_LOOP
+    const isLong = isFiltered || query.sort.by !== 'createdAt' || (query.page - 1) * query.limit > MAX_SKIP_ON_LOOP
     if (!isLong) return this.#read(() => this.#memory.read(() => this.#memory.listTokens(accountId, query)))
     const time = this.#read(() => this.#memory.read(() => this.#memory.time))
     const chosen = (await this.#askReader('chooseTokens', accountId, query)) as ChosenPage | undefined

@@ -45,7 +45,13 @@ export interface Sort {
   readonly isDescending: boolean
 }
 
-export const NEWEST_FIRST: Sort = { by: 'createdAt', isDescending: true }
+/** With the order of the list. */
+export type OrderedQuery = TokenQuery & { readonly sort: Sort }
+
+/** The newest first, unless the query says otherwise. */
+export function inOrder(query: TokenQuery): OrderedQuery {
+  return { ...query, sort: query.sort ?? { by: 'createdAt', isDescending: true } }
+}
 
 /** Filters beyond the document. A range includes its start and excludes its end. */
 export interface Narrowing {

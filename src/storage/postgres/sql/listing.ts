@@ -1,7 +1,14 @@
 // Pages of tokens: one statement, so that a page and its total are of one snapshot and one round trip.
 import type { Chosen } from '../../../tokens/model/bulk.ts'
 import { type Sought, seek } from '../../../tokens/model/name-grams.ts'
-import { MAX_LIMIT, NEWEST_FIRST, type Slice, type Sort, type TokenQuery } from '../../../tokens/model/page.ts'
+import {
+  inOrder,
+  MAX_LIMIT,
+  type OrderedQuery,
+  type Slice,
+  type Sort,
+  type TokenQuery,
+} from '../../../tokens/model/page.ts'
 import { foldCase } from '../../../tokens/model/token.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
 import { LISTED } from '../../columns.ts'
@@ -16,26 +23,28 @@ import { matchExpression } from './grams.ts'
 const SHORT_WAY = 1_000
 
 /** Whether no index has the list in its order: all matches are found, and then put in order. */
-function mustSort({ search, narrowing, subAccountId, status, sort = NEWEST_FIRST }: TokenQuery): boolean {
+function mustSort({ search, narrowing, subAccountId, status, sort }: OrderedQuery): boolean {
   if (search !== undefined || narrowing !== undefined) return true
   if (sort.by === 'createdAt') return false
   return sort.by === 'lastUsedAt' || subAccountId !== undefined || status !== undefined
 }
 
 /** Whether the page is found quickly: in the order of creation, no search, no filter without an index, no deep page. */
-export function isShort(query: TokenQuery): boolean {
-  const { page, limit, sort = NEWEST_FIRST } = query
+export function isShort(asked: TokenQuery): boolean {
+  const query = inOrder(asked)
+  const { page, limit, sort } = query
   return !mustSort(query) && sort.by === 'createdAt' && page * limit <= SHORT_WAY
 }
 
 export async function listTokens(
   db: Connection,
   accountId: string,
-  query: TokenQuery,
+  asked: TokenQuery,
   isPartitioned: boolean,
 ): Promise<Slice<TokenRow> | undefined> {
+  const query = inOrder(asked)
   const values = new Values(POSTGRES.sign)
-  const { sort = NEWEST_FIRST } = query
+  const { sort } = query
   const byIndex = sort.by === 'createdAt' ? pageByIndex : pageInOrder
   const write = mayMatchMuch(query) ? passOrSort : mustSort(query) ? filterAndSort : byIndex
   const page = write(values, accountId, query, isPartitioned)
@@ -86,7 +95,7 @@ interface Part {
 function pageByIndex(
   values: Values,
   accountId: string,
-  { subAccountId, status, page, limit, sort = NEWEST_FIRST }: TokenQuery,
+  { subAccountId, status, page, limit, sort }: OrderedQuery,
   isPartitioned: boolean,
   part?: Part,
 ): string {
@@ -116,7 +125,7 @@ function pageByIndex(
 }
 
 /** Reads the index that has all tokens of the account in the order of the list. */
-function pageInOrder(values: Values, accountId: string, { page, limit, sort = NEWEST_FIRST }: TokenQuery): string {
+function pageInOrder(values: Values, accountId: string, { page, limit, sort }: OrderedQuery): string {
   const [account, direction] = [values.add(accountId), directionOf(sort)]
   const [take, skip] = [`${values.add(limit)}::bigint`, `${values.add((page - 1) * limit)}::bigint`]
   const counted = `counted AS (
@@ -208,8 +217,8 @@ function keyed(values: Values, accountId: string, { by }: Sort): string {
 }
 
 /** For what no index holds in its order: finds all matches by the most selective index, then sorts them. */
-function filterAndSort(values: Values, accountId: string, query: TokenQuery): string {
-  const { page, limit, sort = NEWEST_FIRST } = query
+function filterAndSort(values: Values, accountId: string, query: OrderedQuery): string {
+  const { page, limit, sort } = query
   const { id, matches } = matchesOf(values, accountId, query)
   return `
     matches AS MATERIALIZED (
@@ -223,7 +232,7 @@ function filterAndSort(values: Values, accountId: string, query: TokenQuery): st
 }
 
 /** Whether its matches can be very many, and be found in the order of an index. */
-function mayMatchMuch({ search, narrowing, sort = NEWEST_FIRST }: TokenQuery): boolean {
+function mayMatchMuch({ search, narrowing, sort }: OrderedQuery): boolean {
   return search !== undefined && seek(search) !== undefined && narrowing === undefined && sort.by === 'createdAt'
 }
 
@@ -232,8 +241,8 @@ function mayMatchMuch({ search, narrowing, sort = NEWEST_FIRST }: TokenQuery): b
  * matches of any other are found by the index of grams, and sorted. One name in 256 says what the search is; the statement has both ways,
  * and carries out one of them.
  */
-function passOrSort(values: Values, accountId: string, query: TokenQuery, isPartitioned: boolean): string {
-  const { search = '', subAccountId, status, page, limit, sort = NEWEST_FIRST } = query
+function passOrSort(values: Values, accountId: string, query: OrderedQuery, isPartitioned: boolean): string {
+  const { search = '', subAccountId, status, page, limit, sort } = query
   const { id, matches } = matchesOf(values, accountId, query)
   const account = values.add(accountId)
   const scope = subAccountId === undefined ? account : values.add(subAccountId)

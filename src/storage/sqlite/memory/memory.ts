@@ -1,7 +1,7 @@
 // What the event loop's connection has read, returned as the same object for as long as nothing about it has changed. The reads
 // below are called within `read`, or in the callback in which `shareSnapshot` resolves.
 import { hash } from 'node:crypto'
-import type { Slice, TokenQuery } from '../../../tokens/model/page.ts'
+import type { OrderedQuery, Slice } from '../../../tokens/model/page.ts'
 import type { Table } from '../../../tokens/model/table.ts'
 import { SUB_ACCOUNTS, TOKENS } from '../../../tokens/model/tables.ts'
 import type { ListedToken, StoredKey, SubAccount } from '../../../tokens/model/token.ts'
@@ -129,7 +129,7 @@ export class Memory {
   }
 
   /** For a list that an index holds in its order. */
-  listTokens(accountId: string, query: TokenQuery): Slice<TokenRow> | undefined {
+  listTokens(accountId: string, query: OrderedQuery): Slice<TokenRow> | undefined {
     const { subAccountId } = query
     if (subAccountId !== undefined && this.#subAccount(subAccountId)?.accountId !== accountId) return undefined
     const total = countScope(this.#db, subAccountId ?? accountId, query.status)

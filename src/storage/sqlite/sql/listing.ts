@@ -1,7 +1,7 @@
 // Pages of tokens: which tokens, in which order, and the total.
 import type { Chosen } from '../../../tokens/model/bulk.ts'
 import { type Sought, seek } from '../../../tokens/model/name-grams.ts'
-import { NEWEST_FIRST, type Slice, type Sort, type TokenQuery } from '../../../tokens/model/page.ts'
+import { inOrder, type OrderedQuery, type Slice, type Sort, type TokenQuery } from '../../../tokens/model/page.ts'
 import { foldCase, type Status } from '../../../tokens/model/token.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
 import { Values } from '../../statements.ts'
@@ -18,13 +18,14 @@ export interface ChosenPage {
 }
 
 /** Undefined when the query names a sub-account that is not the account's. */
-export function chooseTokens(db: Connection, accountId: string, query: TokenQuery): ChosenPage | undefined {
+export function chooseTokens(db: Connection, accountId: string, asked: TokenQuery): ChosenPage | undefined {
   return db.snapshot(() => {
-    const { subAccountId, status, sort = NEWEST_FIRST } = query
+    const query = inOrder(asked)
+    const { subAccountId, status, sort } = query
     if (subAccountId !== undefined && findSubAccountName(db, accountId, subAccountId) === undefined) return undefined
     if (query.search !== undefined || query.narrowing !== undefined) return filterAndSort(db, accountId, query)
     const total = countScope(db, subAccountId ?? accountId, status)
-    if (sort.by !== 'createdAt') return { ids: pageInOrder(db, accountId, query, sort), total }
+    if (sort.by !== 'createdAt') return { ids: pageInOrder(db, accountId, query), total }
     return { ids: pageByIndex(db, query, subAccountId ?? accountId, total), total }
   })
 }
@@ -54,8 +55,8 @@ export function countScope(db: Connection, scope: string, status: Status | undef
  * the middle of a large account then takes little more than half the time; with a status it would take twice the time. `+ 0`:
  * SQLite would plan the statement again for every value of a limit that is a bare parameter.
  */
-export function pageByIndex(db: Connection, query: TokenQuery, scope: string, total: number): string[] {
-  const { subAccountId, status, page, limit, sort = NEWEST_FIRST } = query
+export function pageByIndex(db: Connection, query: OrderedQuery, scope: string, total: number): string[] {
+  const { subAccountId, status, page, limit, sort } = query
   const skip = (page - 1) * limit
   const take = Math.min(limit, total - skip)
   if (take <= 0) return []
@@ -94,8 +95,8 @@ const LISTS = {
  * Reads the account's list in this order as far as the page, and passes over tokens of another status or sub-account. Last uses are in
  * no index of the account: they are sorted.
  */
-function pageInOrder(db: Connection, accountId: string, query: TokenQuery, sort: Sort): string[] {
-  const { subAccountId, status, page, limit } = query
+function pageInOrder(db: Connection, accountId: string, query: OrderedQuery): string[] {
+  const { subAccountId, status, page, limit, sort } = query
   const values = new Values(SQLITE.sign)
   const conditions = values.conditions([
     [accountId, (parameter) => `t.account_id = ${parameter}`],
@@ -136,13 +137,13 @@ export function matchTokens(db: Connection, accountId: string, query: TokenQuery
 }
 
 /** For what no index holds in its order: finds all matches by the most selective index and sorts them, unless they are very many. */
-function filterAndSort(db: Connection, accountId: string, query: TokenQuery): ChosenPage {
+function filterAndSort(db: Connection, accountId: string, query: OrderedQuery): ChosenPage {
   if (matchesMuch(db, accountId, query)) return scanNames(db, accountId, query)
   const found = matchesOf(db, accountId, query)
   if (found === undefined) return { ids: [], total: 0 }
   const { values, isIndexed, matches } = found
   const wanted = values.list.map(toInput)
-  const { page, limit, sort = NEWEST_FIRST } = query
+  const { page, limit, sort } = query
   const skip = (page - 1) * limit
   if (isIndexed && sort.by === 'createdAt') {
     const few = db.tuples<[id: string]>(`SELECT t.id ${matches} LIMIT ${FEW_MATCHES + 1}`, ...wanted)
@@ -188,8 +189,8 @@ function matchesMuch(db: Connection, accountId: string, { narrowing, search = ''
  * Reads the index that has the names of the account in the order of creation, or the rows of a sub-account that has few of them: first
  * for the total, then as far as the page, or for all matches in another order.
  */
-function scanNames(db: Connection, accountId: string, query: TokenQuery) {
-  const { search = '', status, subAccountId, page, limit, sort = NEWEST_FIRST } = query
+function scanNames(db: Connection, accountId: string, query: OrderedQuery) {
+  const { search = '', status, subAccountId, page, limit, sort } = query
   const values = new Values(SQLITE.sign)
   const ofAccount = countScope(db, accountId, undefined)
   const isFew = subAccountId !== undefined && countScope(db, subAccountId, undefined) < ofAccount / ENTRIES_PER_ROW
