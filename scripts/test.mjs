@@ -139,8 +139,10 @@ try {
     if (isLow || type === 'test:fail') process.exitCode = 1
   })
   const checked = wanted.length === 0 ? check(stop) : undefined
-  for await (const line of report(events)) process.stdout.write(line)
+  // Tests that are called off say so, each of them: why they are is what stays on the screen.
+  for await (const line of report(events)) if (!stop.signal.aborted) process.stdout.write(line)
   await checked
+  if (stop.signal.aborted) console.log('The tests were called off: 0 passed, 1 failed')
 } finally {
   await postgres?.remove()
   if (untouched) rmSync(untouched, { recursive: true })
