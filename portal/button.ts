@@ -9,7 +9,7 @@ export function button(label: string, attributes: ButtonAttributes): HTMLButtonE
   return element('button', { type: 'button', ...attributes }, label)
 }
 
-/** Not `disabled`, which would lose the focus: whoever listens to the button asks `isBusy` first. */
+/** Not `disabled`, which would lose the focus: what listens to the button asks `isBusy` first. */
 export function setBusy(button: HTMLButtonElement, isBusy: boolean): void {
   button.ariaDisabled = isBusy ? 'true' : null
   button.ariaBusy = isBusy ? 'true' : null

@@ -88,7 +88,7 @@ function subAccountsOf(ids: readonly string[], known: Known): ReactNode {
   )
 }
 
-/** Whoever has begun the session is named by the end of its id. */
+/** Nothing is known of the person, but the id of the session, of which the end is shown. */
 export const portalActor = (session: string): string => `Somebody in the portal (…${session.slice(-4)})`
 
 export function portalOpened(it: ReactNode, { session, may, origin, expiresAt }: Fields): Words {

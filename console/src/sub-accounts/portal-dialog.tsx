@@ -94,7 +94,7 @@ function LinkReady({ subAccount, session, close }: PortalDialogProps & { readonl
       </Text>
       <NewCredential value={new URL(session.url, location.origin).href} what="link" of={subAccount.name} />
       <Text size="sm" c="dimmed">
-        Whoever has the link first can use it: send it to nobody else. It is hidden after a minute.
+        The first person who opens it gets in: send it to nobody else. It is hidden after a minute.
       </Text>
       <Group justify="flex-end">
         <Button variant="default" onClick={close}>
