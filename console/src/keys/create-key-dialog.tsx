@@ -1,12 +1,12 @@
 // Makes an account key with the rights that are chosen, and shows it once.
-import { Button, Fieldset, Group, Stack, Text, TextInput } from '@mantine/core'
+import { Fieldset, Stack, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import type { NewKey } from '../../../client/latchkey-client.ts'
 import { fieldErrors } from '../api/errors.ts'
 import { type Permissions, usePermissions } from '../api/permissions.ts'
 import { useChange } from '../api/use-change.tsx'
 import { BeforeLeaving } from '../ui/before-leaving.tsx'
-import { ChangeButtons, useDialogTitle } from '../ui/dialog.tsx'
+import { ChangeButtons, DoneButton, useDialogTitle } from '../ui/dialog.tsx'
 import { type Expiry, ExpiryInput, isPastTime, timeOf } from '../ui/expiry-input.tsx'
 import { Outcome } from '../ui/name.tsx'
 import { NewCredential } from '../ui/new-credential.tsx'
@@ -139,11 +139,7 @@ function KeyReady({ name, value, close }: { name: string; value: string; close: 
       <Text size="sm" c="dimmed">
         Copy it now: once this is closed, nobody can be shown it again. It is hidden after a minute.
       </Text>
-      <Group justify="flex-end">
-        <Button variant="default" onClick={close}>
-          Done
-        </Button>
-      </Group>
+      <DoneButton close={close} />
     </Stack>
   )
 }

@@ -1,5 +1,5 @@
 // Makes a session of the portal for a sub-account's own developers, and shows the link that begins it.
-import { Button, Fieldset, Group, NativeSelect, Stack, Text } from '@mantine/core'
+import { Fieldset, NativeSelect, Stack, Text } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { use } from 'react'
@@ -7,7 +7,7 @@ import type { CreatedPortalSession, NewPortalSession, SubAccount } from '../../.
 import { invalidate } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
 import { CheckCard } from '../keys/choices.tsx'
-import { ChangeButtons, useDialogTitle } from '../ui/dialog.tsx'
+import { ChangeButtons, DoneButton, useDialogTitle } from '../ui/dialog.tsx'
 import { DialogContext } from '../ui/dialog-context.ts'
 import { Name } from '../ui/name.tsx'
 import { NewCredential } from '../ui/new-credential.tsx'
@@ -96,11 +96,7 @@ function LinkReady({ subAccount, session, close }: PortalDialogProps & { readonl
       <Text size="sm" c="dimmed">
         The first person who opens it gets in: send it to nobody else. It is hidden after a minute.
       </Text>
-      <Group justify="flex-end">
-        <Button variant="default" onClick={close}>
-          Done
-        </Button>
-      </Group>
+      <DoneButton close={close} />
     </Stack>
   )
 }

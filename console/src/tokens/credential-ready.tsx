@@ -1,8 +1,8 @@
 // The end of creating and rotating: the new credential in full.
-import { Button, Group, Stack, Text } from '@mantine/core'
+import { Stack, Text } from '@mantine/core'
 import type { Token } from '../../../client/latchkey-client.ts'
 import { usePermissions } from '../api/permissions.ts'
-import { useDialogTitle } from '../ui/dialog.tsx'
+import { DoneButton, useDialogTitle } from '../ui/dialog.tsx'
 import { isMasked } from '../ui/format.ts'
 import { Name, Outcome } from '../ui/name.tsx'
 import { NewCredential } from '../ui/new-credential.tsx'
@@ -51,11 +51,7 @@ export function CredentialReady({ token, title, outcome, close }: CredentialRead
           </Text>
         </>
       )}
-      <Group justify="flex-end">
-        <Button variant="default" onClick={close}>
-          Done
-        </Button>
-      </Group>
+      <DoneButton close={close} />
     </Stack>
   )
 }

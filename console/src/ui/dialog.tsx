@@ -78,6 +78,17 @@ export function DialogButtons({ cancel, children }: { cancel?: string; children:
   )
 }
 
+/** The end of a dialog that shows what was made. */
+export function DoneButton({ close }: { close: () => void }) {
+  return (
+    <Group justify="flex-end">
+      <Button variant="default" onClick={close}>
+        Done
+      </Button>
+    </Group>
+  )
+}
+
 interface ChangeButtonsProps extends Pick<ButtonProps, 'color' | 'disabled'> {
   readonly change: { readonly error: unknown; readonly isPending: boolean }
   readonly run: () => void

@@ -1,8 +1,8 @@
 // The secret of a webhook, by which a receiver checks that a request comes from this service: shown once, and replaced by another one.
-import { Button, Group, Stack, Text } from '@mantine/core'
+import { Stack, Text } from '@mantine/core'
 import type { Webhook } from '../../../client/latchkey-client.ts'
 import { useChange } from '../api/use-change.tsx'
-import { ChangeButtons, useDialogTitle } from '../ui/dialog.tsx'
+import { ChangeButtons, DoneButton, useDialogTitle } from '../ui/dialog.tsx'
 import { Name, Outcome } from '../ui/name.tsx'
 import { NewCredential } from '../ui/new-credential.tsx'
 import { say } from '../ui/say.ts'
@@ -29,11 +29,7 @@ export function SecretReady({ title, webhook, secret, close }: SecretReadyProps)
       <Text size="sm" c="dimmed">
         Copy it now: once this is closed, nobody can be shown it again. It is hidden after a minute.
       </Text>
-      <Group justify="flex-end">
-        <Button variant="default" onClick={close}>
-          Done
-        </Button>
-      </Group>
+      <DoneButton close={close} />
     </Stack>
   )
 }
