@@ -147,7 +147,7 @@ function describePortal(engine: Engine): void {
       assert.equal((await put({ status: 'active' })).status, 403)
     })
 
-    test('a code works once, by whoever comes first, for a quarter of an hour, and as nothing else', async () => {
+    test('a code works once, for the first who presents it, within 15 minutes, and is no session', async () => {
       const code = await codeOf()
       const outcomes = await Promise.all([1, 2, 3].map(() => begin(code)))
       assert.deepEqual(outcomes.map(({ status }) => status).sort(), [200, 401, 401])
@@ -306,7 +306,7 @@ function describePortal(engine: Engine): void {
       assert.deepEqual([keys.status, allowed(keys)], [200, undefined])
     })
 
-    test('browsers are told beforehand: of the origins of sessions, on the paths of the portal, and nothing else', async () => {
+    test('preflights are answered for the origins of sessions, on the paths of the portal, and for nothing else', async () => {
       const origin = `https://${estate.freshName().replace(' ', '').toLowerCase()}.example`
       const ask = (path: string, from: string, more: Ask['headers'] = [['access-control-request-method', 'PUT']]) =>
         estate.ask({ method: 'OPTIONS', path, headers: [['origin', from], ...more] })
