@@ -23,11 +23,12 @@ export async function generateClient(): Promise<string> {
 export async function describeApi(): Promise<ApiDescription> {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-client-'))
   const config = readConfig({ LATCHKEY_DATA_DIR: folder })
-  const { registry, verifiers, store } = await openLatchkey(config)
+  const { registry, verifiers, gate, store } = await openLatchkey(config)
   try {
     const server = await buildServer({
       registry,
       verifiers,
+      gate,
       authenticator: (presented) => registry.authenticate(presented),
       app: { appType: config.appType, appVersion: config.appVersion },
       version: packageVersion(),

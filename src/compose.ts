@@ -19,13 +19,14 @@ import { openSqliteSource, openSqliteTarget } from './storage/sqlite/sql/sqlite-
 import { openSqliteStore } from './storage/sqlite/store.ts'
 import type { EndedThread } from './storage/sqlite/threads/restarting-thread.ts'
 import { type BulkEvents, BulkWork } from './tokens/bulk-work.ts'
-import { type ConfirmationEvents, confirming } from './tokens/confirmation.ts'
+import type { ConfirmationEvents } from './tokens/confirmation.ts'
 import { Dispatch, type DispatchEvents } from './tokens/dispatch.ts'
 import { OperatorError } from './tokens/errors.ts'
 import { announceExpiring } from './tokens/expiry-notices.ts'
+import { Gate } from './tokens/gate.ts'
 import { Operator } from './tokens/operator.ts'
 import type { Revocations, StoreFiles } from './tokens/operator-ports.ts'
-import type { RequestScope, Store } from './tokens/ports.ts'
+import type { Store } from './tokens/ports.ts'
 import { Recent } from './tokens/recent.ts'
 import { Registry } from './tokens/registry.ts'
 import type { KeyRing } from './tokens/trust/key-ring.ts'
@@ -63,6 +64,7 @@ export interface Latchkey extends Omit<Engine, 'storeSecret'> {
   readonly registry: Registry
   readonly operator: Operator
   readonly verifiers: Verifiers
+  readonly gate: Gate
   /** Sends the events of webhooks. */
   readonly dispatch: (events: DispatchEvents) => Dispatch
   /** Carries out bulk operations. */
@@ -112,7 +114,8 @@ export async function openLatchkey(config: Config, options: OpenOptions = {}): P
   const stamps = new Stamps(storeSecret)
   const timed = metrics?.timed(engine.store) ?? engine.store
   const verifiers = openVerifiers(config, { ...options, now }, timed, stamps)
-  const store = confirming(timed, verifiers, new AsyncLocalStorage<RequestScope>())
+  const gate = new Gate(verifiers, new AsyncLocalStorage())
+  const store = gate.over(timed)
   const reported = new Recent<string, true>(MAX_REPORTED_ROWS)
   const onTampered = ({ kind, id }: Tampered) => {
     metrics?.countTampered(kind)
@@ -133,6 +136,7 @@ export async function openLatchkey(config: Config, options: OpenOptions = {}): P
     announceExpiring: () => announceExpiring(parts),
     operator: new Operator(parts),
     verifiers,
+    gate,
     rotateMasterKey: (onPhase) => rotateLocked(config, { store, keys, now }, onPhase),
   }
 }
@@ -166,7 +170,7 @@ async function openEngine(config: Config, keys: KeyRing, openOptions: OpenOption
       if (!isReplaced) return onStoreLost?.(error)
       log?.error({ role, err: error }, 'a worker thread of the store ended unexpectedly; another is started')
     }
-    const opened = await openSqliteStore({ dataDir, keys, journalPath, acceptRevocationLoss, onThreadEnded })
+    const opened = await openSqliteStore({ dataDir, keys, journalPath, acceptRevocationLoss, serves, onThreadEnded })
     return { ...opened, revocations: opened.files, weaknesses: [] }
   }
   const { openPostgresStore, PATIENT_LIMITS } = await import('./storage/postgres/store.ts')

@@ -1,6 +1,5 @@
 // Backup of the embedded store into one file, and restore.
 import { resolve } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { acceptLoss, backUp, openLatchkey, type RestoreOptions, requireEmbeddedStore, restore } from '../compose.ts'
 import { type Config, readProcessConfig } from '../config.ts'
@@ -67,11 +66,18 @@ async function restoreStore(
       : await showBytes(output, 'Restoring', (onBytes) =>
           restore(config, resolve(file), { replace, acceptRevocationLoss }, onBytes),
         )
-  await waitForLeases(restored?.leasesMs ?? 0, output)
   const latchkey = await openLatchkey(config, { acceptRevocationLoss })
-  const { store, revocations, replayed } = latchkey
-  const found = Promise.all([revocations.findObstacle(), replayed === 0 ? [] : findSealedWithOthers(latchkey)])
-  const [obstacle = null, unreadable] = await found.finally(() => store.close())
+  const { store, revocations, replayed, verifiers } = latchkey
+  const examine = async () => {
+    const [obstacle = null, unreadable] = await Promise.all([
+      revocations.findObstacle(),
+      replayed === 0 ? [] : findSealedWithOthers(latchkey),
+    ])
+    const isOpen = restored !== undefined && obstacle === null
+    if (isOpen) await verifiers.confirmation.untilRunOut((ms) => sayWaiting(ms, output))
+    return { obstacle, unreadable }
+  }
+  const { obstacle, unreadable } = await examine().finally(() => store.close())
   const seconds = secondsSince(started)
   const { manifest = null, movedAside = null } = restored ?? {}
   const sentences = [
@@ -84,18 +90,15 @@ async function restoreStore(
   if (obstacle !== null) throw new OperatorError(obstacleMessage(obstacle, revocations))
 }
 
-/** Once the command is over, nobody decides by what was before. */
-async function waitForLeases(ms: number, output: Output): Promise<void> {
-  if (ms === 0) return
+/** Once the command is over, nobody decides by what was before. If it is ended before that, changes wait for as long. */
+function sayWaiting(ms: number, output: Output): void {
   output.stderr(
     `Waiting ${Math.ceil(ms / 1000)} s, until no verifier can decide by what it remembers of the previous store.`,
   )
-  await pause(ms)
 }
 
 async function acceptOnPostgres(config: Config & { databaseUrl: string }, output: Output): Promise<void> {
-  const { leasesMs, ...accepted } = await acceptLoss(config)
-  await waitForLeases(leasesMs, output)
+  const accepted = await acceptLoss(config)
   const { found, dataFrom, knownUntil, endedSessions } = accepted
   const sentences = [
     found === null ? 'Nothing shows that the database was restored.' : `Accepted: ${found}.`,
@@ -105,6 +108,7 @@ async function acceptOnPostgres(config: Config & { databaseUrl: string }, output
       ? []
       : ['What was revoked in between is active again: revoke it before you start the instances.']),
     `${endedSessions} sessions of people were ended.`,
+    'Changes wait for verifiers that may hold a lease, for a minute after the first instance has started.',
   ]
   output.result(accepted, { title: sentences.join(' ') })
 }

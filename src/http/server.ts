@@ -12,6 +12,7 @@ import Fastify, {
   type RouteOptions,
 } from 'fastify'
 import { Failure } from '../tokens/errors.ts'
+import type { GateEvents } from '../tokens/gate.ts'
 import type { Caller } from '../tokens/model/permissions.ts'
 import { isOfPortal } from '../tokens/portal.ts'
 import type { Origin } from '../tokens/record/history.ts'
@@ -48,6 +49,7 @@ import { portalFiles } from './routes/portal-files.ts'
 import { portalRoutes } from './routes/portal-routes.ts'
 import {
   type AccountRoute,
+  isChange,
   isWrite,
   type PlainRoute,
   type Route,
@@ -100,9 +102,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   // The domain validates input. Schemas only describe it, and serialize output.
   server.setValidatorCompiler(() => () => true)
   addBodyParsers(server, memory)
-  const csv = new CsvResponses(parts, authenticate, (request, reply, work) =>
-    during(parts.registry, request, reply, work),
-  )
+  const csv = new CsvResponses(parts, authenticate, (request, work) => during(parts.registry, request, work))
   for (const route of [...allRoutes(parts, server), ...eventRoutes(parts, admit, authenticate)]) {
     if ('answer' in route) addAccountRoute(server, parts, admit, route, csv)
     else addPlainRoute(server, parts.registry, route)
@@ -251,7 +251,11 @@ function addAccountRoute(
     return input
   }
   const handle = async (request: FastifyRequest, reply: FastifyReply, input: RouteInput) => {
-    const result = await during(registry, request, reply, () => route.answer(registry, input))
+    const answer = () => route.answer(registry, input)
+    const { accountId } = input.caller
+    const result = await during(registry, request, () =>
+      isChange(route) ? parts.gate.answer([accountId], gateEvents(request, reply), answer) : answer(),
+    )
     if (showMessage === 1) parts.onChange?.()
     request.tokenId = result.tokenId
     if (result.headers !== undefined) reply.headers(result.headers)
@@ -291,22 +295,23 @@ function originOf(request: FastifyRequest, at: number): Origin {
 const CONFIRMATION_MS = 90_000
 
 /** The time that authentication took counts against the store's deadline; the time to receive the body does not. */
-function during<Result>(registry: Registry, request: FastifyRequest, reply: FastifyReply, work: () => Result): Result {
+function during<Result>(registry: Registry, request: FastifyRequest, work: () => Result): Result {
   const { startedAt, admittedAt = startedAt } = request
   const { socket } = request.raw
-  const scope = {
-    waitedMs: admittedAt - startedAt,
-    isGone: () => socket.destroyed,
+  return registry.during({ waitedMs: admittedAt - startedAt, isGone: () => socket.destroyed }, work)
+}
+
+function gateEvents({ raw: { socket } }: FastifyRequest, reply: FastifyReply): GateEvents {
+  return {
     // Node.js sets it back at the next request of the connection.
     onWaiting: () => void socket.setTimeout(CONFIRMATION_MS),
-    onConfirmed: (confirmed: number, of: number) => void reply.header('x-latchkey-confirmed', `${confirmed}/${of}`),
+    onConfirmed: (confirmed, of) => void reply.header('x-latchkey-confirmed', `${confirmed}/${of}`),
   }
-  return registry.during(scope, work)
 }
 
 function addPlainRoute(server: FastifyInstance, registry: Registry, route: PlainRoute): void {
   const respond: PlainRoute['respond'] = (request, reply) =>
-    during(registry, request, reply, () => route.respond(request, reply))
+    during(registry, request, () => route.respond(request, reply))
   const [described, ...others] = [route.method].flat()
   const add = (method: HTTPMethods | HTTPMethods[], schema: PlainRoute['schema']) =>
     server.route({

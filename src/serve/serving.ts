@@ -145,6 +145,7 @@ async function serve(
   const server = await buildServer({
     registry,
     verifiers: latchkey.verifiers,
+    gate: latchkey.gate,
     events,
     onChange,
     authenticator: await authenticatorOf(config, registry, now, grants.jwt),
@@ -171,6 +172,7 @@ async function serve(
   })
   const url = await server.listen({ host: config.host, port: config.port })
   deliveries.start()
+  latchkey.verifiers.confirmation.sweepLater()
   const stop = async () => {
     draining = true
     await pause(config.drainSeconds * 1000)

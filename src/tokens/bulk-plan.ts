@@ -119,14 +119,16 @@ export function planStep(operation: Stamped<StoredBulk>, found: FoundStep, at: T
   if (nextPart(operation) !== part.number) throw new Error('it is another part’s turn')
   const origin = originOf(operation, at)
   const plans = (operation.direction === 'do' ? planForward : planBack)(operation, found, origin, stamps)
+  // A token that was off already is ordered to be off, which nobody undoes.
+  const changing = plans.filter(({ event }) => event !== undefined)
   const after = restamp(
     BULK_OPERATIONS,
     operation,
-    advanced(operation, plans.length, tokens.length - plans.length),
+    advanced(operation, changing.length, tokens.length - changing.length),
     stamps,
   )
   if (operation.direction === 'undo') return { operation: after, part, plans }
-  const changes: Changed[] = plans.map(({ before, after: { id, version } }) => [
+  const changes: Changed[] = changing.map(({ before, after: { id, version } }) => [
     id,
     version,
     replacedBy(operation, before),

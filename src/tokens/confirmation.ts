@@ -1,22 +1,13 @@
-// A change that verification depends on is answered when every verifier has confirmed it, or can no longer decide by what was before
-// it. All changes of this process that wait ask the store together.
-import { Failure, failure } from './errors.ts'
+// Waits until every verifier has confirmed what was decided in an account, or can no longer decide by what was before it. All that
+// waits in this process asks the store together.
 import type { HistoryFeed, VerifierStore } from './event-ports.ts'
-import { DECISIVE, Sightings, type Standing, standingOf, type Verifier } from './model/lease.ts'
+import { Sightings, type Standing, standingOf, type Verifier } from './model/lease.ts'
 import { ALL_ACCOUNTS } from './model/permissions.ts'
-import type { RequestScope, Store } from './ports.ts'
 import { Recent } from './recent.ts'
-import { methodsOf } from './store-methods.ts'
 
 /** How often this process looks for leases that have run out, while there are any verifiers. */
 const SWEEP_MS = 2_000
 const MOST_REPORTED = 1_000
-
-/** Such as `AsyncLocalStorage`, which the domain does not import. */
-export interface ScopeKeeper {
-  run<Result>(scope: RequestScope, work: () => Result): Result
-  getStore(): RequestScope | undefined
-}
 
 export interface ConfirmationEvents {
   /** How long a change has waited for verifiers. */
@@ -67,13 +58,13 @@ export class Confirmation {
     this.#now = now
   }
 
-  /** After the commit of a change of this account. Undefined without verifiers, which takes one read. */
+  /** All that was decided in this account before this call. Undefined without verifiers, which takes one read. */
   async confirmed(accountId: string, onWaiting: () => void = () => {}): Promise<Outcome | undefined> {
     const verifiers = await this.#store.listVerifiers({ accountIds: [accountId, ALL_ACCOUNTS] })
     if (verifiers.length === 0) return undefined
     this.sweepLater()
     const begun = this.#now()
-    const mark = await this.#store.findMark(accountId, DECISIVE)
+    const mark = await this.#store.findMark(accountId)
     const pending =
       mark === undefined ? [] : verifiers.filter((each) => standingOf(each, mark, begun + 1, begun) === 'waits')
     if (mark === undefined || pending.length === 0) return { confirmed: verifiers.length, of: verifiers.length }
@@ -185,62 +176,19 @@ export class Confirmation {
     return verifiers.length > over.length
   }
 
+  /** Resolves when no lease is left of a store that no server uses: nobody prolongs any. */
+  async untilRunOut(onWaiting: (ms: number) => void): Promise<void> {
+    if (!(await this.#sweep())) return
+    const begun = this.#now()
+    const found = await this.#store.listVerifiers({})
+    const ms = Math.max(...found.map((verifier) => this.#sightings.endOf(verifier, begun))) - begun
+    onWaiting(ms)
+    await new Promise((resolve) => setTimeout(resolve, ms))
+    await this.untilRunOut(() => {})
+  }
+
   close(): void {
     clearTimeout(this.#sweeping)
     this.#sweeping = undefined
   }
 }
-
-/** What a change has to do with verifiers. */
-interface Verification {
-  readonly confirmation: Confirmation
-  /** A change was committed by this process. */
-  committed(): void
-}
-
-/**
- * The same store, whose changes of tokens and sub-accounts resolve when verifiers have confirmed them. A change that finds nothing left
- * to do, or nothing to be found, may be the second of two: it waits for the first.
- */
-export function confirming(store: Store, verifiers: Verification, scopes: ScopeKeeper): Store {
-  const confirm = async (accountId: string) => {
-    verifiers.committed()
-    const scope = scopes.getStore()
-    const outcome = await verifiers.confirmation.confirmed(accountId, scope?.onWaiting).catch((cause: unknown) => {
-      throw failure('outcome-unknown', cause, UNCONFIRMED)
-    })
-    if (outcome !== undefined) scope?.onConfirmed?.(outcome.confirmed, outcome.of)
-  }
-  const confirmed = async <Result>(accountId: string, change: Promise<Result>): Promise<Result> => {
-    try {
-      const result = await change
-      await confirm(accountId)
-      return result
-    } catch (error) {
-      if (error instanceof Failure && error.code === 'token-not-found') await confirm(accountId)
-      throw error
-    }
-  }
-  return {
-    ...methodsOf(store),
-    changeToken: (accountId, id, change, origin, expected) => {
-      const changing = store.changeToken(accountId, id, change, origin, expected)
-      return change.kind === 'reveal' ? changing : confirmed(accountId, changing)
-    },
-    updateSubAccount: (accountId, id, update, origin, fingerprints) =>
-      confirmed(accountId, store.updateSubAccount(accountId, id, update, origin, fingerprints)),
-    // Of a bulk operation, verifiers are waited for once: before it is over.
-    advanceBulk: async (operation, part, at) => {
-      const after = await store.advanceBulk(operation, part, at)
-      verifiers.committed()
-      return after
-    },
-    endBulk: async (operation, error, at) => {
-      await confirm(operation.accountId)
-      return store.endBulk(operation, error, at)
-    },
-    during: (request, work) => scopes.run(request, () => store.during(request, work)),
-  }
-}
-
-const UNCONFIRMED = 'The change was saved, but whether all verifiers know of it is not known; send it again'

@@ -43,8 +43,8 @@ export interface News {
 export interface HistoryFeed {
   /** Of these actions. Without a position, only where the history is now. */
   findNews(since: string | undefined, actions: readonly string[], limit: number): Promise<News>
-  /** Of the account's last change by one of these actions, for `covers` in lease.ts. Undefined if there is none. */
-  findMark(accountId: string, actions: readonly string[]): Promise<string | undefined>
+  /** Of the last decision in the account, for `covers` in lease.ts. Undefined if there is none. */
+  findMark(accountId: string): Promise<string | undefined>
 }
 
 export interface VerifierQuery {

@@ -2,7 +2,7 @@
 // them. Remembers the last changes, and which positions were handed out between them.
 
 import type { HistoryFeed } from './event-ports.ts'
-import { type Change, DECISIVE, MOST_NEWS } from './model/lease.ts'
+import { type Change, FORGOTTEN_AFTER, MOST_NEWS } from './model/lease.ts'
 import { Recent } from './recent.ts'
 
 /** Positions that callers come back with: one for each call that waits, and some that were lost. */
@@ -78,7 +78,7 @@ export class Feed {
       return { position: end, changes: this.#changes.slice(before - this.#dropped) }
     }
     // Asked after the look, so it has seen more. Some of what is found here may be told again: never too little.
-    const found = await this.#store.findNews(position, DECISIVE, MOST_NEWS)
+    const found = await this.#store.findNews(position, FORGOTTEN_AFTER, MOST_NEWS)
     this.#handedOut.set(found.position, this.#handedOut.get(end) ?? 0)
     return found
   }
@@ -144,7 +144,7 @@ export class Feed {
   }
 
   async #lookOnce(): Promise<void> {
-    const { position, changes } = await this.#store.findNews(this.#position, DECISIVE, MOST_NEWS)
+    const { position, changes } = await this.#store.findNews(this.#position, FORGOTTEN_AFTER, MOST_NEWS)
     this.#position = position
     if (changes === undefined) this.#startOver()
     else this.#add(changes)

@@ -27,7 +27,7 @@ import {
 } from './model/update.ts'
 import { addedFacts, difference, type HistoryEvent, historyEvent, type Origin } from './record/history.ts'
 import type { Revocation } from './trust/revocations.ts'
-import { isGenuine, restamp, type Stamped, stampOf } from './trust/stamp.ts'
+import { isDecisive, isGenuine, restamp, type Stamped, stampOf } from './trust/stamp.ts'
 import { holdsText, type Stamps } from './trust/vault.ts'
 
 /** A change that only goes ahead while the token is at one of these versions, and belongs to one of these sub-accounts. */
@@ -45,7 +45,10 @@ export type TokenChange =
 export interface Plan<Row> {
   readonly before: Row
   readonly after: Row
-  readonly event: HistoryEvent
+  /** Undefined for an order of what is there already. */
+  readonly event: HistoryEvent | undefined
+  /** Whether verification may decide otherwise after it. */
+  readonly decides: boolean
   /** What the change takes away, for the revocation journal. */
   readonly revocation: Revocation | undefined
   /** What the change switches on again, for the revocation journal too. */
@@ -101,6 +104,7 @@ export function planTokenChange(
 
 const NOTHING_ELSE = {
   isDeleted: false,
+  decides: false,
   reenabling: undefined,
   retired: undefined,
   endRetiredUpTo: undefined,
@@ -109,7 +113,7 @@ const NOTHING_ELSE = {
 
 function planUpdate(before: Stamped<TokenRecord>, update: TokenUpdate, origin: Origin, stamps: Stamps) {
   const changed = applyUpdate<TokenRecord>(before, update)
-  if (changed === before) return undefined
+  if (changed === before) return update.status === 'inactive' ? planOffAgain(before, origin, stamps) : undefined
   const after = restamp(TOKENS, before, changed, stamps)
   const { from, to } = difference(TOKENS, before, after)
   const { id, version, status } = after
@@ -119,9 +123,21 @@ function planUpdate(before: Stamped<TokenRecord>, update: TokenUpdate, origin: O
     before,
     after,
     event: historyEvent(after.accountId, 'token.update', after, from, to),
+    decides: isDecisive(TOKENS, before, after),
     revocation: revocationBy(before, after, origin.at),
     reenabling: isOn ? ({ kind: 'token-on', id, at: origin.at, version } as const) : undefined,
   }
+}
+
+/**
+ * A token that is off is ordered to be off: a decision all the same. Its version says so, so that no undoing of what was ordered
+ * before switches it on.
+ */
+function planOffAgain(before: Stamped<TokenRecord>, { at }: Origin, stamps: Stamps): TokenPlan {
+  const version = before.version + 1
+  const after = restamp(TOKENS, before, { ...before, version }, stamps)
+  const revocation = { kind: 'token-off', id: before.id, at, version } as const
+  return { ...NOTHING_ELSE, before, after, event: undefined, revocation }
 }
 
 function revocationBy(before: TokenRecord, after: TokenRecord, at: Timestamp): Revocation | undefined {
@@ -147,6 +163,7 @@ function planRotation(before: Stamped<TokenRecord>, rotation: Rotation, origin: 
     retired: retired && { ...retired, stamp },
     endRetiredUpTo: outlived,
     event: historyEvent(accountId, 'token.rotate', after, {}, facts),
+    decides: true,
     revocation: {
       kind: 'token-rotated',
       id,
@@ -169,6 +186,7 @@ function planDeletion(before: Stamped<TokenRecord>, { at }: Origin): TokenPlan {
     before,
     after: before,
     isDeleted: true,
+    decides: true,
     event: historyEvent(accountId, 'token.delete', before, { name, status }, {}),
     revocation: { kind: 'token-gone', id, at, version: version + 1 },
   }
@@ -201,6 +219,7 @@ export function planSubAccountUpdate(
     before,
     after,
     event: historyEvent(after.accountId, 'sub-account.update', after, from, to),
+    decides: isDecisive(SUB_ACCOUNTS, before, after),
     revocation: isSwitched && isOff ? { kind: 'sub-account-off', id, at } : undefined,
     reenabling: isSwitched && !isOff ? { kind: 'sub-account-on', id, at } : undefined,
   }
@@ -220,6 +239,7 @@ export function planKeyRevocation(
     before,
     after: { ...changed, stamp: stampOf(ACCOUNT_KEYS, changed, stamps) },
     event: historyEvent(before.accountId, 'key.revoke', before, from, to),
+    decides: false,
     revocation: { kind: 'key-off', id: before.id, at },
     reenabling: undefined,
   }

@@ -282,10 +282,6 @@ export interface RequestScope {
   readonly waitedMs: number
   /** Whether the caller has disconnected. */
   readonly isGone: () => boolean
-  /** Called when a change waits for verifiers. */
-  readonly onWaiting?: (() => void) | undefined
-  /** Called before a change is answered that verifiers had to confirm. */
-  readonly onConfirmed?: ((confirmed: number, of: number) => void) | undefined
 }
 
 export interface ScopeStore {

@@ -15,7 +15,7 @@ import * as reads from '../../src/storage/postgres/sql/reads.ts'
 import { StatementNames } from '../../src/storage/postgres/sql/statement-names.ts'
 import * as writes from '../../src/storage/postgres/sql/writes.ts'
 import type { StoredBulk, StoredPart } from '../../src/tokens/model/bulk.ts'
-import { DECISIVE } from '../../src/tokens/model/lease.ts'
+import { FORGOTTEN_AFTER } from '../../src/tokens/model/lease.ts'
 import { SORT_FIELDS, type TokenQuery } from '../../src/tokens/model/page.ts'
 import type { Account, AccountKey, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
 import type { Stamped } from '../../src/tokens/trust/stamp.ts'
@@ -323,9 +323,9 @@ function describePlans(partitions: number): void {
     'a list of people who are signed in': () => reads.listSessions(db, '~', 500),
     'the verifiers that a change waits for': () => reads.listVerifiers(db, { accountIds: [account.id, 'acc_x'] }),
     'verifiers by their ids': () => reads.listVerifiers(db, { ids: ['vfr_x'] }),
-    'the last change of an account that verifiers must confirm': () => reads.findMark(db, account.id, DECISIVE),
+    'the last change of an account that verifiers must confirm': () => reads.findMark(db, account.id),
     'what was changed since a position': async () =>
-      reads.findNews(db, (await reads.findNews(db, undefined, [], 1)).position, DECISIVE, 1_000),
+      reads.findNews(db, (await reads.findNews(db, undefined, [], 1)).position, FORGOTTEN_AFTER, 1_000),
     'a verification': () => reads.findByDigest(db, token.digest, partitions > 1),
     'a new session, and the removal of those that have ended': () =>
       make(operations.insertSession(new Estate(opened).sessionRecord(account), origin)),

@@ -12,7 +12,7 @@ import * as writes from '../../src/storage/sqlite/sql/writes.ts'
 import { Connection } from '../../src/storage/sqlite/sqlite-connection.ts'
 import { Transaction } from '../../src/storage/sqlite/transaction.ts'
 import type { StoredBulk, StoredPart } from '../../src/tokens/model/bulk.ts'
-import { DECISIVE } from '../../src/tokens/model/lease.ts'
+import { FORGOTTEN_AFTER } from '../../src/tokens/model/lease.ts'
 import { overviewQuestion } from '../../src/tokens/model/overview.ts'
 import { SORT_FIELDS, type TokenQuery } from '../../src/tokens/model/page.ts'
 import type { Account, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
@@ -255,9 +255,9 @@ describe('query plans', () => {
     'a list of people who are signed in': () => reads.listSessions(db, '~', 500),
     'the verifiers that a change waits for': () => reads.listVerifiers(db, { accountIds: [account.id, 'acc_x'] }),
     'verifiers by their ids': () => reads.listVerifiers(db, { ids: ['vfr_x'] }),
-    'the last change of an account that verifiers must confirm': () => reads.findMark(db, account.id, DECISIVE),
+    'the last change of an account that verifiers must confirm': () => reads.findMark(db, account.id),
     'what was changed since a position': () =>
-      reads.findNews(db, reads.findNews(db, undefined, [], 1).position, DECISIVE, 1_000),
+      reads.findNews(db, reads.findNews(db, undefined, [], 1).position, FORGOTTEN_AFTER, 1_000),
     'a verification': () => reads.findByDigest(db, token.digest),
     'a verification of an unknown credential': () => reads.findByDigest(db, digest),
     'a new session, and the removal of those that have ended': asked(() =>

@@ -10,12 +10,13 @@ import { Registry } from '../../src/tokens/registry.ts'
 export async function serveAltered(alter: (store: Store) => Partial<Store>): Promise<void> {
   const config = readProcessConfig()
   const metrics = new Metrics()
-  const { store, verifiers, stamps, keys } = await openLatchkey(config, { metrics })
+  const { store, verifiers, gate, stamps, keys } = await openLatchkey(config, { metrics })
   const altered = { ...store, ...alter(store) }
   const registry = new Registry({ store: altered, keys, stamps, now: Date.now, onTampered() {} })
   const server = await buildServer({
     registry,
     verifiers,
+    gate,
     authenticator: (key) => registry.authenticate(key),
     app: config,
     version: config.appVersion,

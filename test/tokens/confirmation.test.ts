@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Confirmation } from '../../src/tokens/confirmation.ts'
 import { Failure } from '../../src/tokens/errors.ts'
-import { DECISIVE, type Verifier } from '../../src/tokens/model/lease.ts'
+import { FORGOTTEN_AFTER, type Verifier } from '../../src/tokens/model/lease.ts'
 import type { Caller } from '../../src/tokens/model/permissions.ts'
 import type { Account, TokenRecord } from '../../src/tokens/model/token.ts'
 import type { Store } from '../../src/tokens/ports.ts'
@@ -29,13 +29,14 @@ const begin = async (fields: Partial<Verifier> = {}) => {
   await opened.store.insertVerifier(record, estate.origin())
   return record
 }
-const change = (name: string) => updateToken(opened.store, account.id, token.id, { name }, estate.origin())
+const change = (scope: string) =>
+  updateToken(opened.store, account.id, token.id, { policy: { scopes: [scope] } }, estate.origin())
 const renew = async ({ id }: { readonly id: string }, acked: string | undefined) => {
   const [renewed] = await opened.store.renewVerifiers([{ id, accountId: account.id, acked, at: 1 }])
   return renewed as Verifier
 }
 const confirm = async (verifier: { readonly id: string }) =>
-  renew(verifier, (await opened.store.findNews(undefined, DECISIVE, 1)).position)
+  renew(verifier, (await opened.store.findNews(undefined, FORGOTTEN_AFTER, 1)).position)
 
 /** The store, whose answers about verifiers by their ids come when `release` is called. */
 function delayed(store: Store) {
@@ -68,7 +69,7 @@ test('a change that begins to wait while the store is asked for others is not an
   })
   await opened.store.findAccount(account.id)
   release()
-  const { position } = await opened.store.findNews(undefined, DECISIVE, 1)
+  const { position } = await opened.store.findNews(undefined, FORGOTTEN_AFTER, 1)
   await opened.store.renewVerifiers([{ id: verifier.id, accountId: owner.id, acked: position, at: 1 }])
   assert.deepEqual(await first, { confirmed: 1, of: 1 })
   assert.equal(isAnswered, false)

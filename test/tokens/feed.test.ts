@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Feed } from '../../src/tokens/feed.ts'
-import { covers, DECISIVE } from '../../src/tokens/model/lease.ts'
+import { covers, FORGOTTEN_AFTER } from '../../src/tokens/model/lease.ts'
 import type { Account, TokenRecord } from '../../src/tokens/model/token.ts'
 import type { Store } from '../../src/tokens/ports.ts'
 import { methodsOf } from '../../src/tokens/store-methods.ts'
@@ -29,10 +29,10 @@ const feedOn = (store: Store) =>
     () => {},
     () => false,
   )
-const mark = async () => (await opened.store.findMark(account.id, DECISIVE)) ?? ''
+const mark = async () => (await opened.store.findMark(account.id)) ?? ''
 
 test('a position that another process has handed out is answered with one that covers all that is told', async () => {
-  const { position } = await opened.store.findNews(undefined, DECISIVE, 1)
+  const { position } = await opened.store.findNews(undefined, FORGOTTEN_AFTER, 1)
   // Committed after the look of this process, and before the question for that one position.
   const findNews: Store['findNews'] = async (since, ...rest) => {
     if (since === position) await change('Between')

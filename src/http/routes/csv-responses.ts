@@ -42,7 +42,7 @@ function qualityOf(accept: string, type: string): number {
 }
 
 /** One part of an export, within a request's scope and deadline of its own. */
-export type InScope = <Result>(request: FastifyRequest, reply: FastifyReply, work: () => Result) => Result
+export type InScope = <Result>(request: FastifyRequest, work: () => Result) => Result
 
 export class CsvResponses {
   readonly #parts: Pick<ServerParts, 'registry' | 'log'>
@@ -73,7 +73,7 @@ export class CsvResponses {
     const leave = this.#open.enter(caller.accountId)
     try {
       const { query, params } = input
-      const [first, exported] = await this.#inScope(request, reply, async () => {
+      const [first, exported] = await this.#inScope(request, async () => {
         const begun = await csv.begin(this.#parts.registry, { caller, query, params, now: input.origin.at })
         return [await begun.read(undefined), begun] as const
       })
@@ -81,7 +81,7 @@ export class CsvResponses {
         const now = await this.#authenticate(request)
         requireSameRights(caller, now)
         requireRights(route, now)
-        return this.#inScope(request, reply, () => exported.read(position))
+        return this.#inScope(request, () => exported.read(position))
       }
       const next = (position: string) => patiently(() => readNext(position), request)
       const name = `${csv.name}-${new Date(input.origin.at).toISOString().slice(0, 10)}.csv`

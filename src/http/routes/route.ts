@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, HTTP
 import type { Logger } from 'pino'
 import { Type } from 'typebox'
 import { type FailureCode, reasonOf } from '../../tokens/errors.ts'
+import type { Gate } from '../../tokens/gate.ts'
 import type { RawQuery } from '../../tokens/model/page.ts'
 import {
   type Caller,
@@ -47,6 +48,7 @@ import type { EventStreams } from './event-streams.ts'
 export interface ServerParts {
   readonly registry: Registry
   readonly verifiers: Verifiers
+  readonly gate: Gate
   readonly authenticator: Authenticate
   readonly app: AppIdentity
   /** Of the software; `app` has what the configuration says. */
@@ -139,6 +141,8 @@ export interface AccountRoute {
   readonly ignoresUnknown?: true
   /** For lists that are sent as CSV to those who ask for it. */
   readonly csv?: CsvOfRoute
+  /** For questions that are sent by POST. The answer to anything else leaves through the gate: see tokens/gate.ts. */
+  readonly isQuestion?: true
   readonly answer: (registry: Registry, input: RouteInput) => Promise<RouteResult>
 }
 
@@ -219,6 +223,8 @@ export function withoutRight(rights: readonly Right[]): Reasons {
 }
 
 export const isWrite = ({ method }: AccountRoute) => method !== 'GET'
+
+export const isChange = (route: AccountRoute) => isWrite(route) && route.isQuestion !== true
 
 /** How a caller of an account is known. */
 export const CALLERS = [{ accountKey: [] }, { jwt: [] }, { session: [] }]

@@ -158,6 +158,7 @@ const policyImpact: AccountRoute = {
   method: 'POST',
   url: `${BASE}/:id/policy-impact`,
   operationId: 'previewPolicy',
+  isQuestion: true,
   summary: 'Which tokens another policy of their sub-account would cut off',
   description:
     'Changes nothing. By the policies, the lifetimes and the last uses of its active tokens. Rates and quotas are not considered: all tokens share them.',

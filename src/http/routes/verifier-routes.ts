@@ -202,6 +202,7 @@ export function verifierRoutes({ verifiers, registry, metrics, log }: ServerPart
     method: 'POST',
     url: `${BASE}/lease`,
     operationId: 'leaseVerifier',
+    isQuestion: true,
     summary: 'Begin or prolong the lease of a verifier, and wait for what it has to forget',
     description:
       'Answered at once where something was changed, otherwise after two fifths of the term at most. For verifiers only: ' +
@@ -234,6 +235,7 @@ export function verifierRoutes({ verifiers, registry, metrics, log }: ServerPart
     method: 'POST',
     url: `${BASE}/verify`,
     operationId: 'askVerdict',
+    isQuestion: true,
     summary: 'Verify a credential for a verifier, with what it may remember',
     description:
       'Credentials of other accounts are unknown. The address in the body counts: the caller is the one who is asked for entry.',

@@ -82,9 +82,10 @@ export const advanceBulk = (asked: Stamped<StoredBulk>, part: Stamped<StoredPart
           updateRow(BULK_PARTS, part, step.part),
           updateRow(BULK_OPERATIONS, operation, step.operation),
         ],
-        events: step.plans.map(({ event }) => event),
+        events: step.plans.flatMap(({ event }) => event ?? []),
         revocations: revocations.filter((each) => each !== undefined),
         takesAccess: step.plans.some(({ revocation }) => revocation !== undefined),
+        decides: step.plans.some(({ decides }) => decides),
       }
     },
   })

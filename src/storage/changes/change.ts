@@ -63,6 +63,8 @@ export interface Planned<Answer> {
   /** For the revocation journal: what the change takes away, or switches on again. */
   readonly revocations: readonly Revocation[]
   readonly takesAccess: boolean
+  /** Whether verification may decide otherwise after it: then verifiers have to confirm it. */
+  readonly decides: boolean
 }
 
 export interface Change<Answer> {
@@ -95,7 +97,7 @@ export function change<Answer, const Loading extends readonly unknown[] = []>(de
 
 /** The part of a plan in tokens/plan.ts that concerns every engine alike. */
 type UpdatePlan = Pick<Plan<object>, 'before' | 'after' | 'event'> &
-  Partial<Pick<Plan<object>, 'revocation' | 'reenabling'>>
+  Partial<Pick<Plan<object>, 'revocation' | 'reenabling' | 'decides'>>
 
 /** With their stamps, in a table that has them. */
 export function insertNew(table: Table, rows: readonly object[], stamps: Stamps): Write {
@@ -112,7 +114,7 @@ export const run = (statement: SharedSql, ...values: readonly Value[]): Write =>
 export const prune = (table: Table, where: StoredRow, upTo?: UpTo): Write => ({ kind: 'prune', table, where, upTo })
 
 export function planned(writes: readonly Write[], events: readonly HistoryEvent[]): Planned<void> {
-  return { answer: undefined, writes, events, revocations: [], takesAccess: false }
+  return { answer: undefined, writes, events, revocations: [], takesAccess: false, decides: false }
 }
 
 export function unchanged<Answer>(answer: Answer): Planned<Answer> {
@@ -130,13 +132,14 @@ export function creation(table: Table, rows: readonly object[], events: readonly
 
 /** The update of one row, with all else that its plan says. */
 export function changed<Answer>(table: Table, plan: UpdatePlan, answer: Answer): Planned<Answer> {
-  const { before, after, event, revocation, reenabling } = plan
+  const { before, after, event, revocation, reenabling, decides = false } = plan
   return {
     answer,
     writes: [updateRow(table, before, after)],
-    events: [event],
+    events: event === undefined ? [] : [event],
     revocations: [revocation, reenabling].filter((each) => each !== undefined),
     takesAccess: revocation !== undefined,
+    decides,
   }
 }
 

@@ -52,6 +52,8 @@ export interface SqliteOptions {
   readonly journalPath?: string | undefined
   /** The operator accepts that tokens revoked since a backup may become active again. */
   readonly acceptRevocationLoss?: boolean
+  /** For a process that answers requests. */
+  readonly serves?: boolean
   readonly onThreadEnded?: ((ended: EndedThread) => void) | undefined
 }
 
@@ -66,7 +68,7 @@ export interface OpenedStore {
 
 /** Opens the store; first creates it or migrates its schema. A wrong master key changes nothing. */
 export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
-  const { dataDir, keys, journalPath = journalIn(dataDir), acceptRevocationLoss = false } = options
+  const { dataDir, keys, journalPath = journalIn(dataDir), acceptRevocationLoss = false, serves = false } = options
   const { onThreadEnded: onEnded = () => {} } = options
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const path = databaseIn(dataDir)
@@ -84,7 +86,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   // SQLite has synced the new WAL's name too, but ignores an error of that sync.
   syncPath(dataDir)
   const files = [path, `${path}-wal`].map(noteOpened)
-  const data = { path, files, storeSecret, journalPath, acceptRevocationLoss }
+  const data = { path, files, storeSecret, journalPath, acceptRevocationLoss, serves }
   let store: SqliteStore | undefined
   const onRestarted = (recovery: Recovery) => store?.refuseIfObstructed(recovery)
   const starting = RestartingThread.start({ ...data, role: 'writer' }, { onEnded, onRestarted })

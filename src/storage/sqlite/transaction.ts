@@ -32,6 +32,7 @@ export class Transaction {
   indexed = 0
   /** By account. */
   readonly #heads = new Map<string, Continuation>()
+  readonly #decided = new Set<string>()
   /** By how much the totals of each account and sub-account have changed. */
   readonly #counts = new Map<string, Record<Status, number>>()
   readonly #accountNumbers = new Map<string, number>()
@@ -62,12 +63,13 @@ export class Transaction {
     else counts.inactive += by
   }
 
-  /** Appends to the chain of the event's account. */
-  record(event: HistoryEvent, origin: Origin): void {
+  /** Appends to the chain of the event's account. `decides`: what verifiers remember may be wrong after this. */
+  record(event: HistoryEvent, origin: Origin, decides: boolean): void {
     const { accountId, action } = event
     const head = this.#heads.get(accountId) ?? (action === 'account.create' ? NO_ROWS : this.#readHead(accountId))
     const row = nextRow(event, origin, head, this.stamps)
     insertHistory(this.db, row)
+    if (decides) this.#decided.add(accountId)
     const request = keptRequest(event, origin)
     if (request !== undefined) insertRequest(this.db, request)
     this.#heads.set(accountId, { ...head, seq: row.seq, last: row.stamp })
@@ -98,8 +100,15 @@ export class Transaction {
     }
     for (const [accountId, { seq, last, wrongStamp }] of this.#heads) {
       this.db.run(
-        'INSERT OR REPLACE INTO history_heads (account_id, seq, last, stamp) VALUES (?, ?, ?, ?)',
+        `INSERT INTO history_heads (account_id, seq, last, stamp) VALUES (?, ?, ?, ?)
+         ON CONFLICT DO UPDATE SET seq = excluded.seq, last = excluded.last, stamp = excluded.stamp`,
         ...[accountId, seq, last, wrongStamp ?? headStamp(accountId, seq, last, this.stamps)],
+      )
+    }
+    for (const accountId of this.#decided) {
+      this.db.run(
+        'UPDATE history_heads SET decided = (SELECT max(no) FROM history) WHERE account_id = ?',
+        ...[accountId],
       )
     }
     this.forget()
@@ -109,6 +118,7 @@ export class Transaction {
   forget(): void {
     this.#counts.clear()
     this.#heads.clear()
+    this.#decided.clear()
   }
 }
 

@@ -5,8 +5,11 @@
 // change has committed before it looks for verifiers, and is answered when each of them has confirmed it, or when no lease from
 // before can be left: any call that commits after the change reads what was changed after that, so the answer that prolongs the
 // lease has the change in it.
+import type { BegunLease } from '../trust/revocations.ts'
+import { ALL_ACCOUNTS } from './permissions.ts'
 import type { RecordOf } from './table.ts'
-import type { VERIFIERS } from './tables.ts'
+import type { Timestamp, VERIFIERS } from './tables.ts'
+import { newId } from './token.ts'
 
 export type Verifier = RecordOf<typeof VERIFIERS>
 
@@ -15,14 +18,31 @@ export const LEASE_SECONDS = { least: 2, usual: 10, most: 60 } as const
 /** Added to a term: for clocks that run at different speeds. A verifier uses less than the whole term, too. */
 export const MARGIN_MS = 200
 
+/** A lease of which all that is known is that it may be held: it has confirmed nothing, and is waited for until it has run out. */
+export function unknownLease({ id, accountId, at, termMs }: Omit<BegunLease, 'kind'>): Verifier {
+  const nobody = { keyId: '', name: 'known from before the store was restored', version: null, acked: '' }
+  return { ...nobody, id, accountId, state: 'held', since: at, confirmedAt: at, renewal: 0, termMs }
+}
+
+/** Stands for whoever may hold a lease, where even the journal of a store is lost. */
+export function anyLease(at: Timestamp): Omit<BegunLease, 'kind'> {
+  return { id: newId('vfr', at), accountId: ALL_ACCOUNTS, at, termMs: LEASE_SECONDS.most * 1_000 }
+}
+
 /** More changes than this are not listed: everything is forgotten instead. */
 export const MOST_NEWS = 1_000
 
 /** How long the id of an evicted verifier is remembered after its last lease. */
 export const EVICTED_MS = 86_400_000
 
-/** The changes after which a verdict that was remembered may be wrong. */
-export const DECISIVE = ['token.update', 'token.rotate', 'token.erase', 'token.delete', 'sub-account.update'] as const
+/** The changes after which verifiers forget what they remember of a token, or of a sub-account's tokens. */
+export const FORGOTTEN_AFTER = [
+  'token.update',
+  'token.rotate',
+  'token.erase',
+  'token.delete',
+  'sub-account.update',
+] as const
 
 /** What happened, as much as is needed to know whom it concerns. */
 export interface Change {
@@ -43,7 +63,7 @@ export function toForget(changes: readonly Change[] | undefined): Forget {
 }
 
 /**
- * Whether all that a position has seen includes the change with this mark. Both are `life/place`: of another life of the store, nothing is known.
+ * Whether all that a position has seen includes the decision with this mark. Both are `life/place`: of another life of the store, nothing is known.
  * A place is a number of the history, or a snapshot of PostgreSQL (`xmin:xmax:xip,…`) with the id of a transaction as mark.
  */
 export function covers(position: string, mark: string): boolean {

@@ -1,5 +1,6 @@
 // The stamp of a row ties the fields that decide who gets in together: a row edited in the database no longer matches its
 // stamp and authenticates nobody. `tables.ts` says which fields these are.
+import { isDeepStrictEqual } from 'node:util'
 import type { RecordOf, Table, Value } from '../model/table.ts'
 import type { Stamps } from './vault.ts'
 
@@ -33,6 +34,17 @@ export function stampOf<Stored extends Table>(table: Stored, row: Covered<Stored
 
 export function isGenuine<Stored extends Table>(table: Stored, row: Stamped<Covered<Stored>>, stamps: Stamps): boolean {
   return stamps.isRowStamp(row.stamp, stampedValues(table, row as Readonly<Record<string, Value>>))
+}
+
+/** Whether a change concerns who gets in: a field that the stamp covers, of which the version only counts the changes. */
+export function isDecisive<Stored extends Table>(
+  table: Stored,
+  before: Covered<Stored>,
+  after: Covered<Stored>,
+): boolean {
+  const counted = (row: Covered<Stored>) =>
+    stampedValues(table, { ...row, version: null } as Readonly<Record<string, Value>>)
+  return !isDeepStrictEqual(counted(before), counted(after))
 }
 
 function stampedValues({ stamp, added = [] }: Table, row: Readonly<Record<string, Value>>): Value[] {

@@ -1,7 +1,7 @@
 // Verifiers that hold a lease, and the feed of all histories that their news are read from.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { covers, DECISIVE, MOST_NEWS } from '../../../src/tokens/model/lease.ts'
+import { covers, FORGOTTEN_AFTER, MOST_NEWS } from '../../../src/tokens/model/lease.ts'
 import type { Account, TokenRecord } from '../../../src/tokens/model/token.ts'
 import type { Store } from '../../../src/tokens/ports.ts'
 import { deleteToken, type Estate, updateToken } from '../../support/store.ts'
@@ -15,16 +15,18 @@ export const describeVerifiers: Part = (estate) => {
   }
   const rename = (account: Account, { id }: TokenRecord, name: string) =>
     updateToken(estate().store, account.id, id, { name }, estate().origin())
+  const expire = (account: Account, { id }: TokenRecord, expiresAt: number) =>
+    updateToken(estate().store, account.id, id, { expiresAt }, estate().origin())
   /** What the account has changed since a position. */
   const news = async (account: Account, since: string | undefined, store: Store = estate().store) => {
-    const { position, changes } = await store.findNews(since, DECISIVE, MOST_NEWS)
+    const { position, changes } = await store.findNews(since, FORGOTTEN_AFTER, MOST_NEWS)
     return {
       position,
       subjects: changes?.filter(({ accountId }) => accountId === account.id).map((each) => each.subject),
     }
   }
   const isCovered = async (position: string, account: Account) =>
-    covers(position, (await estate().store.findMark(account.id, DECISIVE)) ?? 'none')
+    covers(position, (await estate().store.findMark(account.id)) ?? 'none')
 
   test('what was changed since a position is told once, and what was before it is not', async () => {
     const { account, subAccount, token } = await world()
@@ -56,18 +58,22 @@ export const describeVerifiers: Part = (estate) => {
     const { account, token } = await world()
     const { position } = await news(account, undefined)
     for (const name of ['a', 'b', 'c']) await rename(account, token, name)
-    assert.equal((await estate().store.findNews(position, DECISIVE, 2)).changes, undefined)
-    assert.equal((await estate().store.findNews(position, DECISIVE, 3)).changes?.length, 3)
+    assert.equal((await estate().store.findNews(position, FORGOTTEN_AFTER, 2)).changes, undefined)
+    assert.equal((await estate().store.findNews(position, FORGOTTEN_AFTER, 3)).changes?.length, 3)
     const elsewhere = position.startsWith('/') ? '/1.0123456789ABCDEF' : position.replace(/^[^/]*/, '0123456789abcdef')
-    assert.equal((await estate().store.findNews(elsewhere, DECISIVE, 9)).changes, undefined)
+    assert.equal((await estate().store.findNews(elsewhere, FORGOTTEN_AFTER, 9)).changes, undefined)
   })
 
-  test('a position covers what was changed before it was read, and nothing later', async () => {
+  test('a position covers what was decided before it was read, and nothing later; what decides nothing need not be covered', async () => {
     const { account, token } = await world()
-    await rename(account, token, 'Before')
+    assert.equal(await estate().store.findMark(account.id), undefined)
+    await expire(account, token, 1)
     const before = (await news(account, undefined)).position
     assert.equal(await isCovered(before, account), true)
     await rename(account, token, 'After')
+    await updateToken(estate().store, account.id, token.id, { metadata: { a: 1 }, tags: ['a'] }, estate().origin())
+    assert.equal(await isCovered(before, account), true)
+    await expire(account, token, 2)
     assert.equal(await isCovered(before, account), false)
     assert.equal(await isCovered((await news(account, before)).position, account), true)
   })
@@ -77,7 +83,7 @@ export const describeVerifiers: Part = (estate) => {
     const other = await estate().opened.openAnother()
     try {
       const { position } = await news(account, undefined)
-      await updateToken(other, account.id, token.id, { name: 'Elsewhere' }, estate().origin())
+      await updateToken(other, account.id, token.id, { policy: { scopes: ['a'] } }, estate().origin())
       const seen = await news(account, position)
       assert.deepEqual(seen.subjects, [token.id])
       assert.equal(await isCovered(seen.position, account), true)
@@ -104,10 +110,10 @@ export const describeVerifiers: Part = (estate) => {
 
   test('the position that a verifier begins with covers what was changed before, and not what comes after', async () => {
     const { account, token } = await world()
-    await rename(account, token, 'Before')
+    await expire(account, token, 1)
     const { acked } = await begin(estate(), account)
     assert.equal(await isCovered(acked, account), true)
-    await rename(account, token, 'After')
+    await expire(account, token, 2)
     assert.equal(await isCovered(acked, account), false)
   })
 

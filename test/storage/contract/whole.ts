@@ -214,7 +214,7 @@ export function describeWhole(open: OpenEmptyStore): void {
         readHeads: () => closed.readHeads([account.id]),
         readChains: () => Array.fromAsync(closed.readChains()),
         findNews: () => closed.findNews(undefined, ['token.update'], 1),
-        findMark: () => closed.findMark(account.id, ['token.update']),
+        findMark: () => closed.findMark(account.id),
         insertVerifier: () => closed.insertVerifier(estate.verifierRecord(account), origin),
         renewVerifiers: () => closed.renewVerifiers([{ id: 'vfr_x', accountId: account.id, acked: undefined, at: 1 }]),
         listVerifiers: () => closed.listVerifiers({}),

@@ -1,12 +1,14 @@
 // The operator accepts that a database was restored to an earlier state, and that changes are lost.
 import { OperatorError } from '../../../tokens/errors.ts'
-import { MARGIN_MS } from '../../../tokens/model/lease.ts'
+import { anyLease, unknownLease } from '../../../tokens/model/lease.ts'
+import { VERIFIERS } from '../../../tokens/model/tables.ts'
 import { toTimeOrNull } from '../../../tokens/model/times.ts'
 import type { KeyRing } from '../../../tokens/trust/key-ring.ts'
 import { requireFitServer } from '../fit-server.ts'
 import { BEGIN, connect, placeOf } from '../pool.ts'
 import { Connection } from '../postgres-connection.ts'
 import { readFirstEpoch, readSecret, requireFinishedCopy } from '../prepare-database.ts'
+import { insertRows } from '../sql/insertion.ts'
 import { requireUpToDate } from '../sql/migrate.ts'
 import { readFound } from './mark-rows.ts'
 import { findLoss } from './marks.ts'
@@ -21,8 +23,6 @@ export interface AcceptedLoss {
   readonly knownUntil: string | null
   /** Sessions that ended since must not come back: everybody signs in again. */
   readonly endedSessions: number
-  /** How long verifiers may still decide by what they knew before. */
-  readonly leasesMs: number
 }
 
 interface Place {
@@ -62,8 +62,8 @@ async function accept(db: Connection, files: Witness | undefined): Promise<Accep
   await db.run('UPDATE confirmed_timeline SET timeline = current_timeline()')
   const knownUntil = known.length === 0 ? null : toTimeOrNull(Math.max(...known.map(({ at }) => at)))
   const endedSessions = await db.run('DELETE FROM sessions')
-  const longest = await db.tuple(`SELECT max(term_ms) FROM verifiers WHERE state <> 'gone'`)
+  // Those that hold a lease may have begun after the data were saved.
   await db.run('DELETE FROM verifiers')
-  const termMs = (longest?.[0] as number | null | undefined) ?? 0
-  return { found, dataFrom, knownUntil, endedSessions, leasesMs: termMs === 0 ? 0 : termMs + MARGIN_MS }
+  await insertRows(db, VERIFIERS, [unknownLease(anyLease(Date.now()))])
+  return { found, dataFrom, knownUntil, endedSessions }
 }

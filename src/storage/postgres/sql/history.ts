@@ -17,6 +17,7 @@ import {
 import type { Stamps } from '../../../tokens/trust/vault.ts'
 import type { Connection } from '../postgres-connection.ts'
 import { insertRows } from './insertion.ts'
+import { NOW } from './news.ts'
 
 export interface Transaction {
   readonly db: Connection
@@ -27,8 +28,8 @@ export interface Transaction {
 
 export type Heads = ReadonlyMap<string, Continuation>
 
-/** An event and who caused it. */
-export type Recorded = readonly [event: HistoryEvent, origin: Origin]
+/** An event, who caused it, and whether what verifiers remember may be wrong after it. */
+export type Recorded = readonly [event: HistoryEvent, origin: Origin, decides: boolean]
 
 /** Locks the accounts until the transaction ends, in one order everywhere; one that does not exist is left out. */
 export async function lockHeads({ db, stamps }: Transaction, accountIds: readonly string[]): Promise<Heads> {
@@ -66,10 +67,11 @@ function findLastRows(db: Connection, accountIds: readonly string[]): Promise<(C
 export async function record(transaction: Transaction, heads: Heads, recorded: readonly Recorded[]): Promise<void> {
   const { rows, ends } = continueChains(transaction.stamps, heads, recorded)
   const requests = recorded.flatMap(([event, origin]) => keptRequest(event, origin) ?? [])
+  const decided = new Set(recorded.flatMap(([{ accountId }, , decides]) => (decides ? accountId : [])))
   await Promise.all([
     insertRows(transaction.db, HISTORY, rows),
     insertRows(transaction.db, IDEMPOTENCY_KEYS, requests),
-    writeHeads(transaction, heads, ends),
+    writeHeads(transaction, heads, ends, decided),
   ])
 }
 
@@ -95,17 +97,25 @@ function continueChains(
 }
 
 /** `heads` are the locked ones, which `ends` follow. */
-function writeHeads({ db, stamps }: Transaction, heads: Heads, ends: ReadonlyMap<string, ChainEnd>): Promise<number> {
+function writeHeads(
+  { db, stamps }: Transaction,
+  heads: Heads,
+  ends: ReadonlyMap<string, ChainEnd>,
+  decided: ReadonlySet<string>,
+): Promise<number> {
   const changed = [...ends]
   return db.run(
-    `INSERT INTO history_heads (account_id, seq, last, stamp)
-     SELECT * FROM unnest($1::text[], $2::bigint[], $3::bytea[], $4::bytea[])
-     ON CONFLICT (account_id) DO UPDATE SET seq = excluded.seq, last = excluded.last, stamp = excluded.stamp`,
+    `INSERT INTO history_heads AS h (account_id, seq, last, stamp, decided)
+     SELECT account_id, seq, last, stamp, CASE WHEN decides THEN ${NOW} END
+     FROM unnest($1::text[], $2::bigint[], $3::bytea[], $4::bytea[], $5::boolean[]) AS n (account_id, seq, last, stamp, decides)
+     ON CONFLICT (account_id) DO UPDATE
+     SET seq = excluded.seq, last = excluded.last, stamp = excluded.stamp, decided = coalesce(excluded.decided, h.decided)`,
     changed.map(([accountId]) => accountId),
     changed.map(([, { seq }]) => seq),
     changed.map(([, { last }]) => last),
     changed.map(
       ([accountId, { seq, last }]) => heads.get(accountId)?.wrongStamp ?? headStamp(accountId, seq, last, stamps),
     ),
+    changed.map(([accountId]) => String(decided.has(accountId))),
   )
 }

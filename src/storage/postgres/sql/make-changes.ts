@@ -56,7 +56,7 @@ async function carryOut(
     const plan = plans[i]
     if (plan === undefined || plan instanceof Failure) continue
     writing.push(...plan.writes.flatMap((each) => write(transaction.db, each)))
-    if (origin !== undefined) recorded.push(...plan.events.map((event): Recorded => [event, origin]))
+    if (origin !== undefined) recorded.push(...plan.events.map((event): Recorded => [event, origin, plan.decides]))
     raises ||= plan.takesAccess || (mayTakeAccess === true && plan.events.length === 0)
   }
   if (recorded.length > 0) writing.push(record(transaction, heads, recorded))

@@ -9,6 +9,8 @@ import { type Connection, SERVER } from '../postgres-connection.ts'
 /** Of transaction ids: a server that was promoted, restarted or restored may give some out again. */
 const LIFE = `substr(md5(${SERVER}), 1, 16)`
 export const POSITION = `${LIFE} || '/' || pg_current_snapshot()::text`
+/** Of the transaction itself: what a position must cover that has seen it. */
+export const NOW = `${LIFE} || '/' || pg_current_xact_id()::text`
 
 export async function findNews(
   db: Connection,
@@ -35,14 +37,12 @@ export async function findNews(
   return { position, changes: isKnown && changes.length <= limit ? changes : undefined }
 }
 
-export async function findMark(
-  db: Connection,
-  accountId: string,
-  actions: readonly string[],
-): Promise<string | undefined> {
+/** What was decided in a former life of the server is seen by every position of this one, which begins with nothing remembered. */
+export async function findMark(db: Connection, accountId: string): Promise<string | undefined> {
   const found = await db.tuple(
-    `SELECT ${LIFE} || '/' || xid::text FROM history WHERE account_id = $1 AND action = ANY($2::text[]) ORDER BY seq DESC LIMIT 1`,
-    ...[accountId, actions],
+    `SELECT CASE WHEN split_part(decided, '/', 1) = ${LIFE} THEN decided ELSE ${LIFE} || '/0' END
+     FROM history_heads WHERE account_id = $1 AND decided IS NOT NULL`,
+    accountId,
   )
-  return (found?.[0] as string | null | undefined) ?? undefined
+  return found?.[0] as string | undefined
 }

@@ -2,9 +2,10 @@
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
+import type { SQLInputValue } from 'node:sqlite'
 import { createPrivate, requireNoLink } from '../../../process/private-file.ts'
 import { OperatorError } from '../../../tokens/errors.ts'
-import { MARGIN_MS } from '../../../tokens/model/lease.ts'
+import { anyLease, LEASE_SECONDS } from '../../../tokens/model/lease.ts'
 import { Stamps } from '../../../tokens/trust/vault.ts'
 import {
   FOOTER_BYTES,
@@ -18,6 +19,7 @@ import {
 import { requireKeys } from '../../store-secret.ts'
 import { Journal } from '../journal/journal.ts'
 import { newestSchema } from '../sql/migrate.ts'
+import { insertUnknownLease } from '../sql/verifiers.ts'
 import { Connection, inUse, isBusy, isCorrupt, isStoreFault, openDatabase } from '../sqlite-connection.ts'
 import type { SqliteOptions } from '../store.ts'
 import { Transaction } from '../transaction.ts'
@@ -34,8 +36,6 @@ export interface Restored {
   readonly manifest: Manifest
   /** The new path of the store that existed before. */
   readonly movedAside: string | undefined
-  /** How long verifiers may still decide by what they knew of the store that existed before. */
-  readonly leasesMs: number
 }
 
 export async function restoreSqlite(options: RestoreOptions, file: string, onBytes: OnBytes): Promise<Restored> {
@@ -63,13 +63,11 @@ export async function restoreSqlite(options: RestoreOptions, file: string, onByt
     if (!isManifestStamp(signed, new Stamps(storeSecret))) {
       throw new OperatorError(`${file} was altered: the stamp of its manifest is wrong. Nothing was changed.`)
     }
-    // A store that is damaged may have had verifiers where the backup has some.
-    const leasesMs = Math.max(longestLease(part), fs.existsSync(path) ? longestLease(path) : 0)
-    endGrants(part)
+    prepare(part, fs.existsSync(path) ? longestTerm(path) : 0)
     const movedAside = fs.existsSync(path) ? replaceStore(options, part) : undefined
     if (movedAside === undefined) fs.renameSync(part, path)
     syncPath(dataDir)
-    return { manifest, movedAside, leasesMs }
+    return { manifest, movedAside }
   } catch (error) {
     throw isBusy(error) ? inUse(path) : forOperator(error, `${file} cannot be restored`)
   } finally {
@@ -127,33 +125,38 @@ async function copyOut(file: string, part: string, { manifest }: SignedManifest,
   }
 }
 
-/** Sessions that ended since the backup must not come back: everybody signs in again. Nor do leases, of which nobody knows. */
-function endGrants(part: string): void {
+/**
+ * Sessions that ended since the backup must not come back: everybody signs in again. Leases may be held that began after the backup:
+ * the journal has them, and the replaced store, of whose longest one `termMs` is the term.
+ */
+function prepare(part: string, termMs: number): void {
   const db = openDatabase(part)
+  const has = (table: string) => db.prepare('SELECT 1 FROM sqlite_master WHERE name = ?').get(table) !== undefined
   try {
-    for (const table of ['sessions', 'verifiers']) {
-      const exists = db.prepare('SELECT 1 FROM sqlite_master WHERE name = ?').get(table) !== undefined
-      if (exists) db.exec(`DELETE FROM ${table}`)
-    }
+    if (has('sessions')) db.exec('DELETE FROM sessions')
+    if (termMs === 0 || !has('verifiers')) return
+    // Backups of earlier versions require the account of a lease.
+    db.exec('PRAGMA foreign_keys = OFF')
+    const run = (sql: string, ...values: SQLInputValue[]) => Number(db.prepare(sql).run(...values).changes)
+    insertUnknownLease({ run }, { ...anyLease(Date.now()), termMs })
   } finally {
     db.close()
   }
 }
 
-/** Of the verifiers of a store; 0 without any, or if it cannot be read. */
-function longestLease(path: string): number {
+/** Of the verifiers of a store; 0 without any, the longest that there can be if it cannot be read. */
+function longestTerm(path: string): number {
   const read = unlessUnreadable(() => {
     const db = openDatabase(path, { readOnly: true })
     try {
       const exists = db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'verifiers'").get() !== undefined
-      if (!exists) return 0
-      const row = db.prepare("SELECT max(term_ms) AS ms FROM verifiers WHERE state <> 'gone'").get()
-      return row?.ms === null ? 0 : Number(row?.ms) + MARGIN_MS
+      const row = exists && db.prepare("SELECT max(term_ms) AS ms FROM verifiers WHERE state <> 'gone'").get()
+      return Number((row && row.ms) ?? 0)
     } finally {
       db.close()
     }
   })
-  return read ?? 0
+  return read ?? LEASE_SECONDS.most * 1_000
 }
 
 /** If the old store can still be opened, it is locked and its WAL is merged into its file before it is moved aside. */

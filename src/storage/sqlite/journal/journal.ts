@@ -6,6 +6,7 @@ import * as fs from 'node:fs'
 import { dirname } from 'node:path'
 import { replacePrivate } from '../../../process/private-file.ts'
 import { Failure } from '../../../tokens/errors.ts'
+import { anyLease } from '../../../tokens/model/lease.ts'
 import {
   compareJournal,
   firstLine,
@@ -14,6 +15,7 @@ import {
   readLines,
 } from '../../../tokens/trust/revocations.ts'
 import { syncPath } from '../files/files.ts'
+import { insertUnknownLease } from '../sql/verifiers.ts'
 import type { Connection } from '../sqlite-connection.ts'
 import type { Transaction } from '../transaction.ts'
 import { replay } from './replay.ts'
@@ -165,6 +167,7 @@ export class Journal {
   #lose(transaction: Transaction, acceptLoss: boolean, reason = '', position?: JournalPosition): Step {
     if (!acceptLoss) return { ...NOTHING, done: true, obstacle: this.#obstacle(this.#closedBecause || reason) }
     const replayed = position === undefined ? 0 : this.#replayReadable(transaction, position)
+    insertUnknownLease(transaction.db, anyLease(Date.now()))
     this.#create(transaction, this.#replacement)
     return { ...NOTHING, done: false, replayed }
   }

@@ -5,6 +5,7 @@ import type { Revocation } from '../../../tokens/trust/revocations.ts'
 import * as operations from '../../changes/operations.ts'
 import { makeChange } from '../sql/make-change.ts'
 import { findOwner } from '../sql/reads.ts'
+import { insertUnknownLease } from '../sql/verifiers.ts'
 import { Transaction } from '../transaction.ts'
 
 /** To be called inside a transaction. Returns how many revocations concerned something that this store has. */
@@ -20,6 +21,10 @@ export function replay({ db, stamps }: Transaction, revocations: readonly Revoca
 function replayOne(transaction: Transaction, revocation: Revocation): boolean {
   const { id, at } = revocation
   const origin: Origin = { by: 'operator', at, requestId: null, address: null }
+  if (revocation.kind === 'lease') {
+    insertUnknownLease(transaction.db, revocation)
+    return false
+  }
   if (revocation.kind === 'key-off') {
     if (transaction.db.get('SELECT 1 FROM account_keys WHERE id = ?', id) === undefined) return false
     makeChange(transaction, operations.revokeKey(id, origin))

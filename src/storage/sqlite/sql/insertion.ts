@@ -8,7 +8,7 @@ import { columnOf, derivedFields, namesOf, tableOf } from '../../columns.ts'
 import type { Connection } from '../sqlite-connection.ts'
 import { indexedGrams } from './grams.ts'
 
-type InsertRow = (db: Connection, row: object) => void
+type InsertRow = (db: Pick<Connection, 'run'>, row: object) => void
 
 /** Columns that are no fields. */
 const DERIVED = new Map<Table, readonly string[]>([

@@ -12,9 +12,13 @@ export function makeChange<Answer>(transaction: Transaction, change: Change<Answ
   const find = finders(db)
   // What this engine finds is no promise.
   const accounts = typeof change.accounts === 'function' ? change.accounts(find) : change.accounts
-  const { answer, writes, events, revocations } = plan(load?.(find) ?? [], stamps, accounts as readonly string[])
+  const { answer, writes, events, revocations, decides } = plan(
+    load?.(find) ?? [],
+    stamps,
+    accounts as readonly string[],
+  )
   for (const each of writes) write(transaction, each)
-  if (origin !== undefined) for (const event of events) transaction.record(event, origin)
+  if (origin !== undefined) for (const event of events) transaction.record(event, origin, decides)
   transaction.revocations.push(...revocations)
   return answer
 }

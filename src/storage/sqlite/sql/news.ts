@@ -1,29 +1,35 @@
-// What was changed since a position, by anybody. A position is the number of the last history row and a part of its stamp: there is
-// one writer at a time, so rows are numbered in the order of their commits, and a file that was replaced by an earlier one has other
-// stamps at the same numbers.
+// What was changed since a position, by anybody. A position is the number of the last history row and a part of its stamp, in a life of
+// the store. There is one writer at a time, so rows are numbered in the order of their commits. A life begins with each server: a
+// file that was replaced by an earlier one may have the same row, and lack what was remembered since.
 
 import type { News } from '../../../tokens/event-ports.ts'
 import type { Change } from '../../../tokens/model/lease.ts'
 import type { Connection } from '../sqlite-connection.ts'
 
-const AT_END = 'SELECT no, hex(substr(stamp, 1, 8)) FROM history WHERE no = (SELECT max(no) FROM history)'
-const AT = 'SELECT no, hex(substr(stamp, 1, 8)) FROM history WHERE no = ?'
+const PLACE = 'SELECT no, hex(substr(stamp, 1, 8)) FROM history WHERE no'
+const AT_END = `${PLACE} = (SELECT max(no) FROM history)`
+const AT = `${PLACE} = ?`
+const LIFE = 'SELECT id FROM store_life'
 const AMONG = 'action IN (SELECT value FROM json_each(?))'
 const AFTER = `SELECT account_id, seq, action, subject FROM history WHERE no > ? AND ${AMONG} ORDER BY no LIMIT ?`
-const LAST_OF = `SELECT no FROM history WHERE account_id = ? AND ${AMONG} ORDER BY seq DESC LIMIT 1`
+const DECIDED = 'SELECT decided FROM history_heads WHERE account_id = ? AND decided IS NOT NULL'
 
 /** Of an empty history. */
-const START = '/0'
+const START = '0'
 
-const toPosition = (row: readonly [number, string] | undefined) => (row === undefined ? START : `/${row[0]}.${row[1]}`)
+const toPlace = (row: readonly [number, string] | undefined) => (row === undefined ? START : row.join('.'))
 
-export const lastPosition = (db: Connection) => toPosition(db.tuple<[number, string]>(AT_END))
+const lifeOf = (db: Connection) => db.tuple<[string]>(LIFE)?.[0] ?? ''
 
-const numberOf = (position: string) => Number.parseInt(position.slice(1), 10)
+const lastPlace = (db: Connection) => toPlace(db.tuple<[number, string]>(AT_END))
 
-/** Whether it is one of this file. */
+export const lastPosition = (db: Connection) => `${lifeOf(db)}/${lastPlace(db)}`
+
+const numberOf = (position: string) => Number.parseInt(position.slice(position.indexOf('/') + 1), 10)
+
+/** Whether it is one of this file, in this life. */
 export const isKnown = (db: Connection, position: string) =>
-  toPosition(db.tuple<[number, string]>(AT, numberOf(position))) === position
+  position === `${lifeOf(db)}/${toPlace(db.tuple<[number, string]>(AT, numberOf(position)))}`
 
 export function findNews(db: Connection, since: string | undefined, actions: readonly string[], limit: number): News {
   return db.snapshot(() => {
@@ -39,7 +45,13 @@ export function findNews(db: Connection, since: string | undefined, actions: rea
   })
 }
 
-export function findMark(db: Connection, accountId: string, actions: readonly string[]): string | undefined {
-  const found = db.tuple<[number]>(LAST_OF, accountId, JSON.stringify(actions))
-  return found && `/${found[0]}`
+/** What was decided in a former life is seen by every position of this one, which begins with nothing remembered. */
+export function findMark(db: Connection, accountId: string): string | undefined {
+  const found = db.tuple<[number]>(DECIDED, accountId)
+  return found && `${lifeOf(db)}/${found[0]}`
+}
+
+/** Positions of before are not known any more: verifiers forget everything. */
+export function beginLife(db: Connection, id: string): void {
+  db.run('INSERT OR REPLACE INTO store_life (only, id) VALUES (1, ?)', id)
 }

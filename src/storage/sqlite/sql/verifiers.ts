@@ -1,10 +1,12 @@
 // Verifiers that hold a lease: see model/lease.ts.
 import { Failure } from '../../../tokens/errors.ts'
 import type { Renewal } from '../../../tokens/event-ports.ts'
-import { EVICTED_MS, type Verifier } from '../../../tokens/model/lease.ts'
+import { EVICTED_MS, unknownLease, type Verifier } from '../../../tokens/model/lease.ts'
 import { VERIFIERS } from '../../../tokens/model/tables.ts'
 import type { Origin } from '../../../tokens/record/history.ts'
+import type { BegunLease } from '../../../tokens/trust/revocations.ts'
 import { VERIFIER } from '../../columns.ts'
+import type { Connection } from '../sqlite-connection.ts'
 import type { Transaction } from '../transaction.ts'
 import { requireAuthority } from './authority.ts'
 import { insertion } from './insertion.ts'
@@ -13,12 +15,23 @@ import { isKnown, lastPosition } from './news.ts'
 const insertRow = insertion(VERIFIERS)
 const BY_ID = `SELECT ${VERIFIER.columns('v')} FROM verifiers v WHERE v.id = ?`
 
-export function insertVerifier({ db }: Transaction, verifier: Omit<Verifier, 'acked'>, origin: Origin): string {
+export function insertVerifier(
+  { db, revocations }: Transaction,
+  verifier: Omit<Verifier, 'acked'>,
+  origin: Origin,
+): string {
   requireAuthority(db, origin)
   db.run(`DELETE FROM verifiers WHERE state = 'gone' AND confirmed_at < ?`, verifier.since - EVICTED_MS)
   const acked = lastPosition(db)
   insertRow(db, { ...verifier, acked })
+  const { id, accountId, since: at, termMs } = verifier
+  revocations.push({ kind: 'lease', id, accountId, at, termMs })
   return acked
+}
+
+/** Of a lease that began after this copy of the store was made. */
+export function insertUnknownLease(db: Pick<Connection, 'run'>, begun: Omit<BegunLease, 'kind'>): void {
+  insertRow(db, unknownLease(begun))
 }
 
 export function renewVerifiers({ db }: Transaction, renewals: readonly Renewal[]): Verifier[] {
