@@ -1,14 +1,13 @@
 // Contexts: the servers that a person works with. Keys are stored, and never printed.
 import { type Command, InvalidArgumentError } from 'commander'
-import { readProcessConfig, serverUrl } from '../config.ts'
-import { OperatorError } from '../tokens/errors.ts'
+import { readProcessConfig } from '../config.ts'
 import { maskOf } from '../tokens/trust/credential.ts'
 import { kindOfCredential } from '../tokens/verify/credential-format.ts'
 import { addPaging, JSON_OPTION, mayRunAnywhere, pageOf, show, showPage } from './command.ts'
 import { type Context, Contexts, LOCAL } from './contexts.ts'
 import { UsageError } from './management.ts'
 import { Output, type Streams } from './output.ts'
-import { readSecretInput } from './values.ts'
+import { readSecretInput, readServer, warnOfPlainHttp } from './values.ts'
 
 const HELP = `
 A context is a server, and an account key for it. Commands about tokens, sub-accounts, account keys and the history ask the
@@ -45,9 +44,7 @@ export function addContextCommands(program: Command, streams: Streams): void {
       .requiredOption('--key-stdin', 'read the account key from standard input'),
     async (contexts, { server }, output, name) => {
       const key = readKey(await readSecretInput(streams, 'account key'))
-      if (isUnprotected(server)) {
-        output.stderr(`Warning: without https:// anybody between this machine and ${server} can read the account key.`)
-      }
+      warnOfPlainHttp(output, server)
       contexts.add({ name, server, key })
       show(output, describe({ name, server, key }, contexts.read().inUse))
     },
@@ -93,21 +90,8 @@ function readContextName(text: string): string {
   throw new InvalidArgumentError('It is 1 to 64 letters, digits, dots, hyphens and underscores.')
 }
 
-/** No InvalidArgumentError: commander would print the address, which may hold a password. */
-function readServer(text: string): string {
-  try {
-    return serverUrl(text, '--server')
-  } catch (error) {
-    throw error instanceof OperatorError ? new UsageError(error.message) : error
-  }
-}
-
 function readKey(text: string): string {
   const isWhole = /^[\x21-\x7e]+$/.test(text) && (kindOfCredential(text) === 'key' || !text.startsWith('lk_'))
   if (isWhole) return text
   throw new UsageError('There is no account key on standard input, or not the whole of one.')
-}
-
-function isUnprotected(server: string): boolean {
-  return /^http:\/\/(?!localhost\b|127\.|\[::1\])/.test(server)
 }

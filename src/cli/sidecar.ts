@@ -8,44 +8,51 @@ import type { Listen } from '../serve/sidecar.ts'
 import { ServerFailure } from './exit-codes.ts'
 import { UsageError } from './management.ts'
 import { Output, type Streams } from './output.ts'
+import { readServer, warnOfPlainHttp } from './values.ts'
 
 interface Options {
   readonly server: string
   readonly keyFile: string
   readonly listen: string
+  readonly listenAdmin?: string
   readonly name: string
   readonly leaseSeconds: string
 }
 
 const HELP = `
-Answers GET /api/v1/verify as the server does, from memory where it may; /healthz, /readyz and /metrics. LATCHKEY_TRUST_PROXY and
-LATCHKEY_CREDENTIAL_HEADER hold as for the server. See docs/verifier.md.`
+Answers GET /api/v1/verify as the server does, from memory where it may; /healthz, /readyz and /metrics, at --listen-admin where
+that is set. LATCHKEY_TRUST_PROXY and LATCHKEY_CREDENTIAL_HEADER hold as for the server. See docs/verifier.md.`
 
 export function addSidecarCommand(program: Command, streams: Streams): void {
   program
     .command('sidecar')
     .description('verify credentials from memory, beside a gateway or an application, until SIGTERM')
-    .requiredOption('--server <url>', 'the server whose tokens are verified')
+    .requiredOption('--server <url>', 'the server whose tokens are verified', readServer)
     .requiredOption('--key-file <file>', 'a file with an account key of the role verifier')
     .option('--listen <where>', 'an address and port, or unix:PATH', '127.0.0.1:4180')
+    .option('--listen-admin <where>', 'where to answer /healthz, /readyz and /metrics instead of there')
     .option('--name <name>', 'shown where the server lists its verifiers', `sidecar on ${hostname()}`)
     .addOption(new Option('--lease-seconds <n>', '2 to 60').default('10'))
     .addHelpText('after', HELP)
     .action((options: Options) => runSidecar(options, new Output(streams, false)))
 }
 
-async function runSidecar({ server, keyFile, listen, name, leaseSeconds }: Options, output: Output): Promise<void> {
+async function runSidecar(options: Options, output: Output): Promise<void> {
+  const { server, keyFile, listen, listenAdmin, name, leaseSeconds } = options
   const { trustProxy, credentialHeader } = readProcessConfig()
   const key = readFileSync(keyFile, 'utf8').trim()
+  warnOfPlainHttp(output, server)
   // Loaded late, as all that answers HTTP.
   const { startSidecar } = await import('../serve/sidecar.ts')
   const running = await startSidecar({
-    ...{ server, key, name, listen: parseListen(listen), leaseSeconds: wholeSeconds(leaseSeconds) },
-    ...{ trustProxy, credentialHeader },
+    ...{ server, key, name, leaseSeconds: wholeSeconds(leaseSeconds), trustProxy, credentialHeader },
+    listen: parseListen(listen, '--listen'),
+    listenAdmin: listenAdmin === undefined ? undefined : parseListen(listenAdmin, '--listen-admin'),
   }).catch((error: LatchkeyError | Error) => {
     throw 'requestId' in error ? new ServerFailure(error.code, `${server}: ${error.message}`) : error
   })
-  output.line(`The sidecar is ready at ${running.address} for ${server}`)
+  const probes = running.adminAddress === undefined ? '' : `; probes at ${running.adminAddress}`
+  output.line(`The sidecar is ready at ${running.address} for ${server}${probes}`)
   await new Promise((resolve) => {
     process.once('SIGTERM', resolve)
     process.once('SIGINT', resolve)
@@ -59,9 +66,9 @@ function wholeSeconds(text: string): number {
   return seconds
 }
 
-function parseListen(text: string): Listen {
+function parseListen(text: string, option: string): Listen {
   if (/^unix:./.test(text)) return { path: text.slice('unix:'.length) }
   const [, host = '', port = ''] = /^\[?([^\]]+?)\]?:(\d{1,5})$/.exec(text) ?? []
-  if (host === '' || Number(port) > 65_535) throw new UsageError('--listen must be an address and port, or unix:PATH')
+  if (host === '' || Number(port) > 65_535) throw new UsageError(`${option} must be an address and port, or unix:PATH`)
   return { host, port: Number(port) }
 }

@@ -1,12 +1,13 @@
 // Reads the values of options and of standard input, by the same rules as over HTTP.
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { isPlainHttp, serverUrl } from '../config.ts'
 import { OperatorError } from '../tokens/errors.ts'
 import { emailField, type FieldReader, nameField, statusField } from '../tokens/model/fields.ts'
 import { parseTime, UNITS_MS } from '../tokens/model/times.ts'
 import { STATUSES, type Timestamp } from '../tokens/model/token.ts'
 import { brokenCredentialRule } from '../tokens/operator.ts'
 import { UsageError } from './management.ts'
-import type { Streams } from './output.ts'
+import type { Output, Streams } from './output.ts'
 
 const valid =
   <Value>(read: FieldReader<Value>) =>
@@ -25,6 +26,20 @@ export function readNewCredential(text: string, source = 'The value of --credent
   const rule = brokenCredentialRule(text)
   if (rule !== undefined) throw new OperatorError(`${source} ${rule}.`)
   return text
+}
+
+/** No InvalidArgumentError: commander would print the address, which may hold a password. */
+export function readServer(text: string): string {
+  try {
+    return serverUrl(text, '--server')
+  } catch (error) {
+    throw error instanceof OperatorError ? new UsageError(error.message) : error
+  }
+}
+
+export function warnOfPlainHttp(output: Output, server: string): void {
+  if (!isPlainHttp(server)) return
+  output.stderr(`Warning: without https:// anybody between this machine and ${server} can read the account key.`)
 }
 
 export async function readCredentialInput(streams: Streams): Promise<string> {

@@ -5,10 +5,13 @@ import { connect } from 'node:net'
 import { type Decided, LeasedVerifier, type VerifierOptions } from '../../client/verifier/verifier.ts'
 import { presentedIn } from '../http/access/caller.ts'
 import { clientAddressReader } from '../http/access/client-address.ts'
+import { answerMalformed, isUnambiguous, limitUnread, notHttp } from '../http/protocol/client-error.ts'
 import { answerTo, routeNotFound } from '../http/protocol/failures.ts'
+import { createNodeServer } from '../http/protocol/node-server.ts'
 import { requestIdOf } from '../http/protocol/request-id.ts'
 import { readVerifyQuery } from '../http/routes/verify-routes.ts'
 import { OperatorError } from '../tokens/errors.ts'
+import type { RawQuery } from '../tokens/model/page.ts'
 import { acceptance, refusal, type VerificationAnswer } from '../tokens/verify/answer.ts'
 import type { Access } from '../tokens/verify/policy.ts'
 
@@ -19,6 +22,8 @@ export interface SidecarOptions extends Pick<VerifierOptions, 'name' | 'leaseSec
   readonly server: string
   readonly key: string
   readonly listen: Listen
+  /** Where probes and metrics are answered; beside verification without it. */
+  readonly listenAdmin?: Listen | undefined
   /** As LATCHKEY_TRUST_PROXY of the service. */
   readonly trustProxy: readonly string[]
   readonly credentialHeader?: string | undefined
@@ -27,6 +32,8 @@ export interface SidecarOptions extends Pick<VerifierOptions, 'name' | 'leaseSec
 export interface RunningSidecar {
   /** `http://127.0.0.1:4180` or `unix:PATH`. */
   readonly address: string
+  /** In the same form. */
+  readonly adminAddress: string | undefined
   readonly stop: () => Promise<void>
 }
 
@@ -35,13 +42,50 @@ const PATH = '/api/v1/verify'
 const LOCAL_PEER = '127.0.0.1'
 
 export async function startSidecar(options: SidecarOptions): Promise<RunningSidecar> {
-  const { server: baseUrl, key, name, leaseSeconds, maxEntries, fetch, listen } = options
+  const { server: baseUrl, key, name, leaseSeconds, maxEntries, fetch, listen, listenAdmin } = options
   const verifier = new LeasedVerifier({ baseUrl, key, name, leaseSeconds, maxEntries, fetch })
   await verifier.start()
-  const answer = answerer(verifier, options)
-  const { createServer } = process.getBuiltinModule('node:http')
-  const limits = { headersTimeout: 10_000, requestTimeout: 15_000, keepAliveTimeout: 72_000, requireHostHeader: false }
-  const server = createServer(limits, (request, response) => {
+  const [verify, probe] = [verificationWith(verifier, options), probesOf(verifier)]
+  const isApart = listenAdmin !== undefined
+  const listeners: Listener[] = [{ listen, option: '--listen', server: serverOf(isApart ? [verify] : [verify, probe]) }]
+  if (isApart) listeners.push({ listen: listenAdmin, option: '--listen-admin', server: serverOf([probe]) })
+  const stop = async () => {
+    await Promise.all(listeners.map(close))
+    await verifier.close()
+  }
+  try {
+    for (const each of listeners) await open(each)
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  const [address = '', adminAddress] = listeners.map(addressOf)
+  return { address, adminAddress, stop }
+}
+
+interface Listener {
+  readonly server: Server
+  readonly listen: Listen
+  readonly option: string
+}
+
+type Answer = Omit<VerificationAnswer, 'body'> & { readonly body: object | string | undefined }
+/** Undefined where nothing is at this path. */
+type Respond = (path: string, request: IncomingMessage) => Answer | Promise<Answer> | undefined
+
+/** With the limits of the service, and what is ambiguous is refused as by the service. */
+function serverOf(responders: readonly Respond[]): Server {
+  const answer = async (request: IncomingMessage): Promise<Answer> => {
+    if (!isUnambiguous(request)) throw notHttp()
+    // As it was sent: a gateway has put the client's own path behind the prefix, and its dots must not lead out of it.
+    const [path = ''] = request.url?.split('?', 1) ?? []
+    for (const respond of responders) {
+      const answered = respond(path, request)
+      if (answered !== undefined) return answered
+    }
+    throw routeNotFound()
+  }
+  const server = createNodeServer((request, response) => {
     // Gateways send the client's headers, and some its body: nothing of it is read.
     request.resume()
     answer(request).then(
@@ -49,44 +93,42 @@ export async function startSidecar(options: SidecarOptions): Promise<RunningSide
       (error: unknown) => send(request, response, answerTo(error)),
     )
   })
-  try {
-    await listening(server, listen)
-  } catch (error) {
-    await verifier.close()
-    throw error
-  }
-  const stop = async () => {
-    const closed = new Promise((resolve) => server.close(resolve))
-    server.closeIdleConnections()
-    await closed
-    await verifier.close()
-  }
-  return { address: addressOf(server, listen), stop }
+  return server.on('clientError', answerMalformed)
 }
 
-type Answer = Omit<VerificationAnswer, 'body'> & { readonly body: object | string | undefined }
-
-function answerer(verifier: LeasedVerifier, options: SidecarOptions) {
-  const readAddress = addressReader(options)
-  return async (request: IncomingMessage): Promise<Answer> => {
-    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://sidecar')
-    if (pathname === '/healthz') return { status: 200, headers: {}, body: { status: 'ok' } }
-    if (pathname === '/readyz') return readiness(verifier)
-    if (pathname === '/metrics') return { status: 200, headers: METRICS_TYPE, body: metricsOf(verifier) }
-    const isPrefix = pathname.startsWith(`${PATH}/`)
-    if (pathname !== PATH && !isPrefix) throw routeNotFound()
-    const presented = presentedIn({ headers: request.headers, raw: request }, options.credentialHeader)
-    if (presented === undefined) return refusal({ reason: 'missing' })
-    // Envoy puts the path and query of the client's request behind the prefix, and takes only 200 for a yes.
-    if (isPrefix) {
-      const answer = await verified(verifier, presented, () => ({ address: readAddress(request) }))
-      return answer.status === 204 ? { ...answer, status: 200 } : answer
-    }
-    const query = Object.fromEntries(
-      [...searchParams.keys()].map((name) => [name, oneOrAll(searchParams.getAll(name))]),
-    )
-    return verified(verifier, presented, () => ({ ...readVerifyQuery(query), address: readAddress(request) }))
+function probesOf(verifier: LeasedVerifier): Respond {
+  const probes: Readonly<Record<string, () => Answer>> = {
+    '/healthz': () => ({ status: 200, headers: {}, body: { status: 'ok' } }),
+    '/readyz': () => readiness(verifier),
+    '/metrics': () => ({ status: 200, headers: METRICS_TYPE, body: metricsOf(verifier) }),
   }
+  return (path) => (Object.hasOwn(probes, path) ? probes[path]?.() : undefined)
+}
+
+function verificationWith(verifier: LeasedVerifier, options: SidecarOptions): Respond {
+  const readAddress = addressReader(options)
+  const verifyWith = (request: IncomingMessage, readAccess: () => Access) => {
+    const presented = presentedIn({ headers: request.headers, raw: request }, options.credentialHeader)
+    return presented === undefined ? refusal({ reason: 'missing' }) : verified(verifier, presented, readAccess)
+  }
+  return (path, request) => {
+    if (path === PATH) {
+      return verifyWith(request, () => ({ ...readVerifyQuery(queryOf(request)), address: readAddress(request) }))
+    }
+    if (!path.startsWith(`${PATH}/`)) return undefined
+    // Envoy puts the path and query of the client's request behind the prefix, and takes only 200 for a yes.
+    return withStatus200(verifyWith(request, () => ({ address: readAddress(request) })))
+  }
+}
+
+async function withStatus200(answering: Answer | Promise<Answer>): Promise<Answer> {
+  const answer = await answering
+  return answer.status === 204 ? { ...answer, status: 200 } : answer
+}
+
+function queryOf({ url = '' }: IncomingMessage): RawQuery {
+  const parameters = new URLSearchParams(url.slice(PATH.length))
+  return Object.fromEntries([...parameters.keys()].map((name) => [name, oneOrAll(parameters.getAll(name))]))
 }
 
 const oneOrAll = (values: readonly string[]) => (values.length === 1 ? values[0] : values)
@@ -146,6 +188,7 @@ function metricsOf({ state: { lease, entries, fromMemory, fromService } }: Lease
 
 function send(request: IncomingMessage, response: ServerResponse, { status, headers, body }: Answer): void {
   const text = typeof body === 'object' ? JSON.stringify(body) : body
+  if (!request.complete && !request.readableEnded) limitUnread(request)
   response.writeHead(status, {
     ...(text !== undefined && {
       'content-type': 'application/json; charset=utf-8',
@@ -159,7 +202,7 @@ function send(request: IncomingMessage, response: ServerResponse, { status, head
   response.end(request.method === 'HEAD' ? undefined : text)
 }
 
-async function listening(server: Server, listen: Listen): Promise<void> {
+async function open({ server, listen, option }: Listener): Promise<void> {
   if ('path' in listen) await removeStale(listen.path)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -167,9 +210,16 @@ async function listening(server: Server, listen: Listen): Promise<void> {
   }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EADDRINUSE') throw error
     throw new OperatorError(
-      `${'path' in listen ? listen.path : `Port ${listen.port}`} is in use. Choose another --listen.`,
+      `${'path' in listen ? listen.path : `Port ${listen.port}`} is in use. Choose another ${option}.`,
     )
   })
+}
+
+/** Also one that was not opened. */
+async function close({ server }: Listener): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve))
+  server.closeIdleConnections()
+  await closed
 }
 
 /** The socket of a process that ended without removing it. */
@@ -183,7 +233,7 @@ function removeStale(path: string): Promise<void> {
   })
 }
 
-function addressOf(server: Server, listen: Listen): string {
+function addressOf({ server, listen }: Listener): string {
   const bound = server.address()
   if ('path' in listen || bound === null || typeof bound === 'string')
     return `unix:${'path' in listen ? listen.path : ''}`

@@ -5,12 +5,18 @@ import { request as sendRequest } from 'node:http'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { type RunningSidecar, startSidecar } from '../../src/serve/sidecar.ts'
+import { chunks, refused, SMUGGLED, TOKEN } from '../support/ambiguous.ts'
 import { Cli } from '../support/cli.ts'
 import { Estate, sqliteEngine } from '../support/estate.ts'
 import { bearer, closeConnections, type Heard, send } from '../support/http.ts'
+import { Raw } from '../support/raw.ts'
 import { change, verifierKey } from './world.ts'
 
 const VERIFY = '/api/v1/verify'
+const NOT_HTTP = JSON.stringify({
+  ...{ status: false, message: 'Validation error', message_type: 'error', data: {} },
+  error: { message: 'The request is not valid HTTP' },
+})
 /** Of the connection and of the single response. */
 const OWN = ['date', 'connection', 'keep-alive', 'x-request-id']
 
@@ -120,6 +126,77 @@ describe('the sidecar', () => {
     assert.equal((await send(sidecar.address, { path: `${VERIFY}x` })).status, 404)
   })
 
+  /** Bytes as they are to one server, until it closes the connection. */
+  async function talk(url: string, bytes: string) {
+    const raw = await Raw.open(url)
+    raw.send(bytes)
+    await raw.ended
+    raw.close()
+    return raw.answers().map(({ status, body }) => ({ status, body }))
+  }
+  const getting = (target: string) => `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`
+
+  for (const target of [
+    `${VERIFY}/../../../healthz`,
+    `${VERIFY}/..%2f..%2f..%2fhealthz`,
+    `${VERIFY}/%2e%2e/%2e%2e/%2e%2e/readyz`,
+    `${VERIFY}/.%2e/%2e./../metrics`,
+    `${VERIFY}\\..\\..\\..\\healthz`,
+    `${VERIFY}/..\\..\\..\\healthz`,
+    `${VERIFY}//../../../../healthz`,
+    `${VERIFY}/./../verify/../../../healthz?x=/`,
+    `${VERIFY}/`,
+    `${VERIFY}?/../../../healthz`,
+  ]) {
+    test(`lets nobody without a credential in by ${target}`, async () => {
+      for (const url of [sidecar.address, estate.url]) {
+        const [answer] = await talk(url, getting(target))
+        assert.ok(answer?.status === 401 || answer?.status === 404, `${answer?.status}`)
+      }
+    })
+  }
+
+  test('finds nothing by another spelling of a path', async () => {
+    for (const target of ['//[', '/\\', '//healthz', '/./healthz', '/x/../healthz', '/%68ealthz', '/healthz/', '/%zz'])
+      assert.equal((await talk(sidecar.address, getting(target)))[0]?.status, 404, target)
+  })
+
+  test('refuses what two readers could take apart differently, as the service does, and what stands behind it', async () => {
+    const { credential } = await estate.token()
+    const clearHead = chunks('').slice(0, -SMUGGLED.length)
+    for (const [what, bytes] of Object.entries(refused)) {
+      const isClear = bytes.startsWith(clearHead)
+      // No body is read, so a request that is ambiguous in its body only may have got its own answer before: a no.
+      const own = isClear ? '' : `Authorization: Bearer ${credential}\r\n`
+      const behind = `GET ${VERIFY} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${credential}\r\n\r\n`
+      const sent = bytes.replaceAll(TOKEN, VERIFY).replace('KEY', own).replace(SMUGGLED, behind)
+      const answers = await talk(sidecar.address, sent)
+      assert.equal(answers.length, 1, what)
+      if (isClear && answers[0]?.status === 401) continue
+      assert.deepEqual(answers, [{ status: 400, body: NOT_HTTP }], what)
+    }
+  })
+
+  test('with a listener for probes, says what it is there and only there', async (t) => {
+    const local = { host: '127.0.0.1', port: 0 }
+    const options = { server: estate.url, key, trustProxy: [], listen: local, listenAdmin: local }
+    const apart = await startSidecar(options)
+    t.after(() => {
+      closeConnections()
+      return apart.stop()
+    })
+    const admin = apart.adminAddress ?? ''
+    for (const path of ['/healthz', '/readyz', '/metrics']) {
+      assert.equal((await send(admin, { path })).status, 200, path)
+      assert.equal((await send(apart.address, { path })).status, 404, path)
+    }
+    const { credential } = await estate.token()
+    for (const path of [VERIFY, `${VERIFY}/x`]) {
+      assert.equal((await send(admin, { path, headers: headersFor(credential) })).status, 404)
+      assert.equal((await send(apart.address, { path, headers: headersFor(credential) })).status < 300, true)
+    }
+  })
+
   test('says that it lives, that it is ready, and where verdicts came from', async () => {
     assert.deepEqual((await send(sidecar.address, { path: '/healthz' })).json, { status: 'ok' })
     assert.deepEqual((await send(sidecar.address, { path: '/readyz' })).json, { status: 'ready' })
@@ -131,21 +208,26 @@ describe('the sidecar', () => {
   test('as a command listens on a local socket, takes the place of one that was killed, and ends its lease', async () => {
     const { credential } = await estate.token()
     const [keyFile, socketPath] = [join(cli.dataDir, 'key'), join(cli.dataDir, 'verify.sock')]
+    const adminPath = join(cli.dataDir, 'admin.sock')
     writeFileSync(keyFile, `${key}\n`, { mode: 0o600 })
-    const args = ['sidecar', '--server', estate.url, '--key-file', keyFile, '--listen', `unix:${socketPath}`]
-    const isReady = (stdout: string) => stdout.includes(`ready at unix:${socketPath}`)
+    const listens = ['--listen', `unix:${socketPath}`, '--listen-admin', `unix:${adminPath}`]
+    const args = ['sidecar', '--server', estate.url, '--key-file', keyFile, ...listens]
+    const isReady = (stdout: string) =>
+      stdout.includes(`ready at unix:${socketPath} for ${estate.url}; probes at unix:${adminPath}`)
     const killed = cli.spawn(args)
     await killed.logs(isReady)
     killed.kill('SIGKILL')
     await killed.exited
     const running = cli.spawn(args)
     await running.logs(isReady)
-    const status = await new Promise((resolve, reject) => {
-      const headers = Object.fromEntries(headersFor(credential))
-      const sent = sendRequest({ socketPath, path: VERIFY, headers }, (answer) => resolve(answer.resume().statusCode))
-      sent.on('error', reject).end()
-    })
-    assert.equal(status, 204)
+    const ask = (socketPath: string, path: string) =>
+      new Promise((resolve, reject) => {
+        const headers = Object.fromEntries(headersFor(credential))
+        const sent = sendRequest({ socketPath, path, headers }, (answer) => resolve(answer.resume().statusCode))
+        sent.on('error', reject).end()
+      })
+    assert.equal(await ask(socketPath, VERIFY), 204)
+    assert.equal(await ask(adminPath, '/readyz'), 200)
     running.kill('SIGTERM')
     assert.equal(await running.exited, 0)
   })

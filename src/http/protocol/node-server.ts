@@ -34,8 +34,9 @@ export function createNodeServer(serve: RequestListener, memory = new BufferedMe
   server.on('connect', (_request, socket: Socket) => answerMalformed(new Error('CONNECT'), socket))
   server.on('connection', (socket) => {
     memory.watch(socket)
-    // Reading the address here makes Node.js keep it after a disconnect. Undefined: the client has disconnected already.
-    if (socket.remoteAddress === undefined) socket.destroy()
+    // Reading the address here makes Node.js keep it after a disconnect. Undefined: the client has disconnected already, or has
+    // none, on a local socket.
+    if (socket.remoteAddress === undefined && typeof server.address() !== 'string') socket.destroy()
   })
   return server
 }
