@@ -9,7 +9,7 @@ import { decodeText } from './tokens/model/fields.ts'
 import { UNITS_MS } from './tokens/model/times.ts'
 import type { RateLimit } from './tokens/trust/rate-limit.ts'
 import { type Block, parseBlock } from './tokens/verify/addresses.ts'
-import { refuseUnknownSettings } from './unknown-settings.ts'
+import { looksLikeSetting, refuseUnknownSettings } from './unknown-settings.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 type Parse<Value> = (text: string, name: string) => Value
@@ -104,10 +104,17 @@ export const SETTINGS = Object.values(READERS).flatMap(({ names }) => names)
 const PERSONAL = ['LATCHKEY_SERVER', 'LATCHKEY_KEY', 'LATCHKEY_CONFIG_DIR']
 const PERSONAL_ADVICE = 'Set it in the environment, or use `latchkey context`.'
 
+/** What libraries read by themselves: pg and OpenTelemetry. */
+const OF_LIBRARIES = /^(PG|OTEL_)/
+
+/** Nothing else: `.env` files hold variables of other programs, and some decide whom this one trusts, as NODE_TLS_REJECT_UNAUTHORIZED. */
+const isReadFromFile = (name: string) => SETTINGS.includes(name) || looksLikeSetting(name) || OF_LIBRARIES.test(name)
+
 /** Variables that are set take precedence over a `.env` file in the current folder. */
 export function readProcessConfig(): Config {
-  // Into process.env: libraries read it too, such as pg for PGPASSWORD, and workers inherit it.
+  // Into process.env: libraries read it, such as pg for PGPASSWORD, and workers inherit it.
   for (const [name, value] of Object.entries(readEnvFile(resolve('.env')))) {
+    if (!isReadFromFile(name)) continue
     if (PERSONAL.includes(name)) throw new OperatorError(`${name} is not read from a .env file. ${PERSONAL_ADVICE}`)
     process.env[name] ??= value
   }
@@ -208,9 +215,10 @@ function headerName(text: string, name: string): string {
   )
 }
 
-const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/
+/** Of a parsed URL, so 127.1 is 127.0.0.1, and [0::1] is [::1]. */
+const LOOPBACK = /^(([^.]+\.)*localhost|127(\.\d+){3}|\[::1\])$/
 
-/** Over plain HTTP, anybody on the way could sign in as anybody. Within this machine there is nobody on the way. */
+/** The one rule for plain HTTP: whoever is on the way can read keys and forge answers. Within this machine nobody is. */
 export function isPlainHttp(text: string): boolean {
   const url = URL.parse(text)
   return url?.protocol === 'http:' && !LOOPBACK.test(url.hostname)

@@ -3,6 +3,8 @@ import { OperatorError } from './tokens/errors.ts'
 
 const PREFIX = /^LATCHKEY_/i
 
+export const looksLikeSetting = (name: string): boolean => PREFIX.test(name)
+
 /** Kubernetes sets these for a Service named latchkey: LATCHKEY_SERVICE_HOST, LATCHKEY_PORT (tcp://…) and the like. */
 const SERVICE_LINK = /_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/
 const SERVICE_LINK_URL = /^(tcp|udp|sctp):\/\//
@@ -12,7 +14,7 @@ export function refuseUnknownSettings(
   settings: readonly string[],
 ): void {
   const unknown = Object.entries(env)
-    .filter(([name, value = '']) => PREFIX.test(name) && !settings.includes(name) && !isHarmless(name, value))
+    .filter(([name, value = '']) => looksLikeSetting(name) && !settings.includes(name) && !isHarmless(name, value))
     .map(([name]) => `${name} is not a setting${suggestion(name, settings)}`)
   if (unknown.length > 0) throw new OperatorError(`${unknown.join('\n')}\ndocs/operations.md lists all settings.`)
 }

@@ -8,6 +8,7 @@ import { LocalManagement } from './local-management.ts'
 import { type ExportedList, type Management, UsageError } from './management.ts'
 import { Output, type Row, type Streams } from './output.ts'
 import { manageThrough } from './remote-management.ts'
+import { warnOfPlainHttp } from './values.ts'
 import { toRow } from './views.ts'
 
 export const JSON_OPTION = ['--json', 'print one JSON document'] as const
@@ -68,8 +69,10 @@ export const manageWith =
           : run(management, options as never, output, argument)
       const config = readProcessConfig()
       const server = chooseServer(config, contextNameOf(command))
-      if (server !== undefined) await manageThrough(server, account, work)
-      else
+      if (server !== undefined) {
+        warnOfPlainHttp(output, server.url)
+        await manageThrough(server, account, work)
+      } else
         await withStore(config, { mayCreateStore: false }, (latchkey) => work(new LocalManagement(latchkey, account)))
     })
   }

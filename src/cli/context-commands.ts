@@ -12,11 +12,11 @@ import { readSecretInput, readServer, warnOfPlainHttp } from './values.ts'
 const HELP = `
 A context is a server, and an account key for it. Commands about tokens, sub-accounts, account keys and the history ask the
 server of \`--context NAME\`, else of LATCHKEY_SERVER and LATCHKEY_KEY, else of the context in use, and else they work on the
-local store. \`--context ${LOCAL}\` and \`latchkey context use ${LOCAL}\` choose the local store.
+local store. \`--context ${LOCAL}\` and \`latchkey context use ${LOCAL}\` choose the local store. The first context that is added is in use.
 
   latchkey context add production --server https://tokens.example.com --key-stdin < key.txt
-  latchkey context use production
-  latchkey token list`
+  latchkey token list
+  latchkey context use ${LOCAL}`
 
 export function addContextCommands(program: Command, streams: Streams): void {
   const context = program

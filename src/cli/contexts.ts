@@ -50,12 +50,12 @@ export class Contexts {
     throw new UsageError(`There is no context ${name}. \`latchkey context list\` shows those that there are.`)
   }
 
-  /** Also replaces one: so a new key is stored. */
+  /** Also replaces one: so a new key is stored. The first of all is in use from then on. */
   add(context: Context): void {
     const { inUse, contexts } = this.read()
     const others = contexts.filter(({ name }) => name !== context.name)
     const all = [...others, context].sort((one, other) => (one.name < other.name ? -1 : 1))
-    this.#write({ inUse, contexts: all })
+    this.#write({ inUse: contexts.length === 0 ? context.name : inUse, contexts: all })
   }
 
   use(name: string): void {

@@ -38,6 +38,7 @@ test('--context is asked before LATCHKEY_SERVER, that before the context in use,
   const [one, two] = [{ LATCHKEY_SERVER: servers[0]?.url ?? '', LATCHKEY_KEY: keys[0] ?? '' }, accounts[1]]
   assert.equal(await asked({}), null)
   await add('two', 1)
+  await cli.run('context', 'use', 'local')
   assert.equal(await asked({}), null)
   assert.equal(await asked({}, '--context', 'two'), two)
   assert.equal((await cli.run('context', 'use', 'two')).code, 0)
@@ -47,6 +48,15 @@ test('--context is asked before LATCHKEY_SERVER, that before the context in use,
   assert.equal(await asked(one, '--context', 'local'), null)
   assert.equal(await asked({}, '--context', 'local'), null)
   assert.equal((await cli.run('context', 'use', 'local')).code, 0)
+  assert.equal(await asked({}), null)
+})
+
+test('the first context that is added is the one in use, and another only when that is asked for', async () => {
+  assert.equal((await add('one', 0, '--json')).json.inUse, true)
+  assert.equal((await add('two', 1, '--json')).json.inUse, false)
+  assert.equal(await asked({}), accounts[0])
+  assert.equal((await cli.run('context', 'use', 'local')).code, 0)
+  await add('two', 1)
   assert.equal(await asked({}), null)
 })
 
@@ -135,7 +145,14 @@ describe('keys are kept for their owner only', () => {
   test('without https:// there is a warning, except for this machine', async () => {
     const add = (server: string) =>
       cli.runGiven([keys[0] ?? ''], 'context', 'add', 'x', '--server', server, '--key-stdin')
-    assert.match((await add('http://tokens.example.com')).stderr, /^Warning: without https:/)
+    for (const server of [
+      'http://tokens.example.com',
+      'http://localhost.evil.example',
+      'http://127.evil.example',
+      'HTTP://tokens.example.com',
+    ]) {
+      assert.match((await add(server)).stderr, /^Warning: without https:/)
+    }
     for (const server of ['http://localhost:3000', 'http://127.0.0.1:3000/', 'https://tokens.example.com/latchkey/']) {
       assert.equal((await add(server)).stderr, '')
     }

@@ -1,10 +1,10 @@
 // The settings: which variables are known, and what is said about the others.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
-import { readConfig, readProcessConfig, SETTINGS } from '../../src/config.ts'
+import { type TestContext, test } from 'node:test'
+import { isPlainHttp, readConfig, readProcessConfig, SETTINGS } from '../../src/config.ts'
 
 const refused = (message: RegExp) => ({ name: 'OperatorError', message })
 
@@ -47,17 +47,74 @@ test('variables of others are left alone: unset ones, other prefixes, and what K
   assert.equal(readConfig(env).port, 3000)
 })
 
-test('a misspelt setting in a .env file is refused too', (t) => {
+/** In a folder of its own with such a .env file, and with these variables only. */
+function withEnvFile(t: TestContext, text: string, env: Readonly<Record<string, string>> = {}): void {
   const [folder, here, before] = [mkdtempSync(join(tmpdir(), 'latchkey-env-')), process.cwd(), process.env]
   t.after(() => {
     process.chdir(here)
     process.env = before
     rmSync(folder, { recursive: true })
   })
-  process.env = { ...before }
-  writeFileSync(join(folder, '.env'), 'LATCHKEY_DATADIR=/elsewhere\n')
+  process.env = { ...env }
+  writeFileSync(join(folder, '.env'), text)
   process.chdir(folder)
+}
+
+test('a misspelt setting in a .env file is refused too', (t) => {
+  withEnvFile(t, 'LATCHKEY_DATADIR=/elsewhere\n')
   assert.throws(readProcessConfig, refused(/^LATCHKEY_DATADIR is not a setting; did you mean LATCHKEY_DATA_DIR\?/))
+})
+
+test('of a .env file only settings are read, and variables of PostgreSQL and OpenTelemetry: no folder chooses the server', (t) => {
+  const others = {
+    XDG_CONFIG_HOME: '/hostile',
+    HOME: '/hostile',
+    NODE_TLS_REJECT_UNAUTHORIZED: '0',
+    NODE_OPTIONS: '--require=/hostile.cjs',
+    NODE_EXTRA_CA_CERTS: '/hostile.pem',
+    HTTPS_PROXY: 'http://hostile.example',
+    SSL_CERT_FILE: '/hostile.pem',
+    PATH: '/hostile',
+    xdg_config_home: '/hostile',
+  }
+  const ours = { PORT: '4000', LOG_LEVEL: 'warn', LATCHKEY_APP_TYPE: 'ours', PGHOST: 'db', OTEL_SERVICE_NAME: 'ours' }
+  const lines = Object.entries({ ...others, ...ours }).map(([name, value]) => `${name}=${value}\n`)
+  withEnvFile(t, lines.join(''), { LOG_LEVEL: 'error' })
+  const { configDir, port, appType, logLevel, otelServiceName } = readProcessConfig()
+  assert.deepEqual([port, appType, otelServiceName], [4000, 'ours', 'ours'])
+  assert.equal(configDir, join(homedir(), '.config', 'latchkey'))
+  assert.equal(logLevel, 'error')
+  assert.deepEqual(process.env, { ...ours, LOG_LEVEL: 'error' })
+})
+
+test('one rule says which addresses are of this machine, so that plain HTTP to them is safe', () => {
+  for (const host of [
+    'localhost',
+    'LOCALHOST:3000',
+    'app.localhost',
+    '127.0.0.1',
+    '127.255.0.9:80',
+    '127.1',
+    '[::1]:3000',
+    '[0:0::1]',
+  ])
+    assert.ok(!isPlainHttp(`http://${host}/x`), host)
+  for (const host of [
+    'localhost.evil.example',
+    'localhost-evil.example',
+    'evillocalhost',
+    'localhost.',
+    '127.0.0.1.evil.example',
+    '127.evil.example',
+    '[::1].evil.example',
+    '[::2]',
+    '[::ffff:10.0.0.1]',
+    '0.0.0.0',
+    '10.0.0.1',
+    'localhost@evil.example',
+  ])
+    assert.ok(isPlainHttp(`http://${host}/x`) || URL.parse(`http://${host}/x`) === null, host)
+  assert.ok(!isPlainHttp('https://evil.example'))
 })
 
 test('docs/operations.md describes every setting', () => {
