@@ -1,6 +1,6 @@
 // Middleware for Express, and for other frameworks whose handlers take (request, response, next).
 import type { Accepted } from '../answer.ts'
-import { guard, type MiddlewareOptions } from './guard.ts'
+import { guard, type MiddlewareOptions, readOptions } from './guard.ts'
 
 export type { MiddlewareOptions, Verifies } from './guard.ts'
 
@@ -25,8 +25,10 @@ interface ExpressResponse {
 }
 
 /** The address is `request.ip` unless `address` says otherwise; behind a proxy it needs Express's `trust proxy`. */
-export function latchkey<Request extends ExpressRequest = ExpressRequest>(options: MiddlewareOptions<Request>) {
-  const withAddress = { address: (request: Request) => request.ip, ...options }
+export function latchkey<Request extends ExpressRequest = ExpressRequest>(
+  ...given: readonly [options: MiddlewareOptions<Request>]
+) {
+  const withAddress = { address: (request: Request) => request.ip, ...readOptions<Request>(given) }
   return async (request: Request, response: ExpressResponse, next: (error?: unknown) => void): Promise<void> => {
     try {
       const outcome = await guard(withAddress, request, request.headers.authorization)

@@ -1,6 +1,6 @@
 // For whatever handles requests of the Fetch API: Hono, Next.js, Deno, Bun, Workers.
 import type { Accepted } from '../answer.ts'
-import { guard, type MiddlewareOptions } from './guard.ts'
+import { guard, type MiddlewareOptions, readOptions } from './guard.ts'
 
 export type { MiddlewareOptions, Verifies } from './guard.ts'
 
@@ -16,7 +16,8 @@ export type Verified<Asked = Request> = Asked & { readonly latchkey: Accepted }
  *
  * The Fetch API has no address of the other side: `address` must say it where policies have addresses.
  */
-export function latchkey<Asked extends Request = Request>(options: MiddlewareOptions<Asked>) {
+export function latchkey<Asked extends Request = Request>(...given: readonly [options: MiddlewareOptions<Asked>]) {
+  const options = readOptions<Asked>(given)
   return async (request: Asked): Promise<Response | undefined> => {
     const outcome = await guard(options, request, request.headers.get('authorization') ?? undefined)
     if ('answer' in outcome) {

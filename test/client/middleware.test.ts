@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import { after, before, describe, test } from 'node:test'
 import express from 'express'
-import fastify from 'fastify'
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { Hono } from 'hono'
 import { createClient } from '../../client/latchkey-client.ts'
 import { latchkey as forExpress } from '../../client/middleware/express.ts'
 import { latchkey as forFastify } from '../../client/middleware/fastify.ts'
-import { latchkey as forFetch, type Verified } from '../../client/middleware/fetch.ts'
+import { latchkey as forFetch, type MiddlewareOptions, type Verified } from '../../client/middleware/fetch.ts'
 import { listen, openService, type Service } from './world.ts'
 
 const SCOPE = 'orders:read'
@@ -28,17 +28,24 @@ const startExpress: Start = async (verify) => {
   return listen(app as unknown as RequestListener)
 }
 
-const startFastify: Start = async (verify) => {
-  const app = fastify({ trustProxy: 'loopback' })
-  app.get('/open', async () => 'open')
-  await app.register(async (scope) => {
-    await scope.register(forFastify({ verify, scope: ({ url }) => (url === '/orders' ? SCOPE : undefined) }))
-    scope.get('/orders', async (request) => request.latchkey)
-  })
-  const url = await app.listen({ host: '127.0.0.1', port: 0 })
-  assert.equal(await (await fetch(`${url}/open`)).text(), 'open')
-  return { url, close: () => app.close() }
-}
+type Register = (app: FastifyInstance, options: MiddlewareOptions<FastifyRequest>) => PromiseLike<unknown>
+/** As this package and as Fastify's own plugins are registered. */
+const called: Register = (app, options) => app.register(forFastify(options))
+const beside: Register = (app, options) => app.register(forFastify, options)
+
+const startFastifyWith =
+  (register: Register): Start =>
+  async (verify) => {
+    const app = fastify({ trustProxy: 'loopback' })
+    app.get('/open', async () => 'open')
+    await app.register(async (scope) => {
+      await register(scope, { verify, scope: ({ url }) => (url === '/orders' ? SCOPE : undefined) })
+      scope.get('/orders', async (request) => request.latchkey)
+    })
+    const url = await app.listen({ host: '127.0.0.1', port: 0 })
+    assert.equal(await (await fetch(`${url}/open`)).text(), 'open')
+    return { url, close: () => app.close() }
+  }
 
 const startHono: Start = async (verify) => {
   const check = forFetch({
@@ -56,7 +63,14 @@ const startHono: Start = async (verify) => {
   })
 }
 
-for (const [name, start] of Object.entries({ Express: startExpress, Fastify: startFastify, Hono: startHono })) {
+const frameworks = {
+  Express: startExpress,
+  Fastify: startFastifyWith(called),
+  'Fastify with options beside the plugin': startFastifyWith(beside),
+  Hono: startHono,
+}
+
+for (const [name, start] of Object.entries(frameworks)) {
   describe(`an endpoint of ${name} that needs a scope and an address`, () => {
     let service: Service
     let application: Application
@@ -136,3 +150,70 @@ for (const [name, start] of Object.entries({ Express: startExpress, Fastify: sta
     })
   })
 }
+
+describe('what is not understood', () => {
+  const verify = createClient({ baseUrl: 'http://127.0.0.1:1', retries: 0 })
+  // biome-ignore lint/suspicious/noExplicitAny: what a program without types may pass
+  const wrong: Readonly<Record<string, readonly [message: RegExp, ...given: any[]]>> = {
+    'nothing at all': [/needs verify/],
+    'no verify': [/needs verify/, { scope: SCOPE }],
+    'a client in place of the options': [/needs verify/, verify],
+    'its method': [/needs verify/, { verify: verify.verify }],
+    'a verifier that was not awaited': [/needs verify/, { verify: Promise.resolve(verify) }],
+    'an unknown option': [/scopes is not an option; there are verify, scope and address/, { verify, scopes: SCOPE }],
+    'options in two places': [/as one object/, { verify }, { scope: SCOPE }],
+    'an empty scope': [/^scope must be/, { verify, scope: '' }],
+    'no scope of several': [/^scope must be/, { verify, scope: [] }],
+    'an empty scope of several': [/^scope must be/, { verify, scope: [SCOPE, ''] }],
+    'a pattern': [/^scope must name scopes, not a pattern/, { verify, scope: 'orders:*' }],
+    'a scope that is no text': [/^scope must be/, { verify, scope: null }],
+    'an address that is not asked for each request': [/^address must be a function/, { verify, address: '10.0.0.1' }],
+  }
+  const refused = (message: RegExp) => ({ code: 'invalid-request', message })
+
+  for (const [what, [message, ...given]] of Object.entries(wrong)) {
+    test(`stops an application when it starts: ${what}`, async () => {
+      for (const make of [forExpress, forFastify, forFetch])
+        assert.throws(() => (make as (...all: unknown[]) => unknown)(...given), refused(message))
+      const app = fastify()
+      app.register(forFastify, given[0])
+      if (given.length < 2) await assert.rejects(async () => app.ready(), refused(message))
+    })
+  }
+
+  test('stops a Fastify application: options beside a plugin that has its own, and a prefix, which would not hold', async () => {
+    for (const register of [
+      (app: FastifyInstance) => app.register(forFastify({ verify }), { scope: SCOPE } as object),
+      (app: FastifyInstance) => app.register(forFastify({ verify }), { prefix: '/orders' }),
+      (app: FastifyInstance) => app.register(forFastify, { verify, prefix: '/orders' }),
+    ]) {
+      const app = fastify()
+      register(app)
+      await assert.rejects(async () => app.ready(), { code: 'invalid-request' })
+    }
+  })
+
+  test('lets nobody in: a scope of a request that is not one, and middleware that was not called', async () => {
+    const request = new Request('http://x.example/', { headers: { authorization: 'Bearer lk_tok_x' } })
+    for (const scope of [async () => SCOPE, () => '', () => null, () => 'orders:*'])
+      await assert.rejects(forFetch({ verify, scope: scope as () => string })(request), refused(/^scope must/))
+    const app = express().use(forExpress as unknown as express.RequestHandler)
+    app.get('/', (_request, response) => void response.end('in'))
+    const { url, close } = await listen(app.set('env', 'test') as unknown as RequestListener)
+    assert.equal((await fetch(url)).status, 500)
+    close()
+  })
+
+  test('guards routes that were there before, and those of scopes within', async () => {
+    for (const register of [called, beside]) {
+      const app = fastify()
+      app.get('/before', async () => 'in')
+      register(app, { verify })
+      app.get('/after', async () => 'in')
+      app.register(async (scope) => void scope.get('/inner', async () => 'in'), { prefix: '/scope' })
+      for (const url of ['/before', '/after', '/scope/inner', '/nowhere'])
+        assert.equal((await app.inject({ url })).statusCode, 401, url)
+      await app.close()
+    }
+  })
+})
