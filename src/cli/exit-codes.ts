@@ -1,9 +1,10 @@
 // What the exit code of a command says.
 import { CommanderError } from 'commander'
-import { Failure } from '../tokens/errors.ts'
+import { Failure, StoreUnreachable } from '../tokens/errors.ts'
 import { UsageError } from './management.ts'
 
-export const EXIT = { done: 0, refused: 1, usage: 2, unreachable: 3, notAllowed: 4 } as const
+/** `nothingFound`: of `find`, which has read everything. Nothing else has it: a search that failed must not look like an all-clear. */
+export const EXIT = { done: 0, refused: 1, usage: 2, unreachable: 3, notAllowed: 4, nothingFound: 5 } as const
 
 /** A server refuses, or does not answer. With the code that the domain has for the same refusal, where it has one. */
 export class ServerFailure extends Error {
@@ -34,6 +35,7 @@ const BY_CODE: Readonly<Record<string, number>> = {
 export function exitCodeOf(error: unknown): number {
   if (error instanceof UsageError) return EXIT.usage
   if (error instanceof CommanderError) return exitCodeOfParser(error)
+  if (error instanceof StoreUnreachable) return EXIT.unreachable
   return error instanceof Failure || error instanceof ServerFailure
     ? (BY_CODE[error.code] ?? EXIT.refused)
     : EXIT.refused

@@ -7,25 +7,26 @@ import type { Holder } from '../tokens/leaks.ts'
 import type { Registry } from '../tokens/registry.ts'
 import { keyToWire } from '../wire/key.ts'
 import type { OnStore } from './command.ts'
+import { EXIT } from './exit-codes.ts'
 import type { Output, Streams } from './output.ts'
 import type { Progress } from './progress.ts'
 import { readText, STANDARD_INPUT } from './text-input.ts'
 import * as views from './views.ts'
 
-const NOTHING_FOUND = 3
 const HELP = `
-Reads any text from standard input: a log, a .env file, JSON, a dump. Every word of it, and every part of a word between
+Reads any text, from a file or from standard input: a log, a .env file, JSON, a dump. Every word of it, and every part of a word between
 punctuation, that can be a credential of this store is looked up, also where it is percent-encoded, escaped as in JSON, in
 base64 or in UTF-16. Credentials are never printed.
 
-  latchkey find < leaked.txt
+  latchkey find leaked.txt
   git log -p | latchkey find --json
-  latchkey find --disable < leaked.txt
+  latchkey find --disable leaked.txt
 
 An imported credential that itself holds quotes, brackets, commas, semicolons, bars or backslashes is found only
 between white space. One of fewer than eight characters is not found in base64, nor in UTF-16 without a byte order mark.
 
-Exit codes: 0 something was found, 3 all of the input was read and nothing was found, 1 the search could not be completed.`
+Exit codes: 0 something was found, ${EXIT.nothingFound} all of the text was read and nothing was found; any other: the search could not be
+completed, 3 because the store cannot be reached.`
 
 interface Found {
   readonly holder: Holder
@@ -43,16 +44,17 @@ export function addFindCommand(program: Command, onStore: OnStore, streams: Stre
   onStore(
     program
       .command('find')
-      .description('find credentials and account keys of all accounts in the text on standard input')
+      .description('find credentials and account keys of all accounts in a text')
+      .argument('[file]', 'the text, or - for standard input', STANDARD_INPUT)
       .option('--disable', 'switch off all that is found: disable the tokens, revoke the account keys')
       .addHelpText('after', HELP),
-    async (latchkey, { disable = false }: { disable?: boolean }, output) => {
-      const result = await readText(streams, output, STANDARD_INPUT, (text, progress) =>
+    async (latchkey, { disable = false }: { disable?: boolean }, output, file) => {
+      const result = await readText(streams, output, file || STANDARD_INPUT, (text, progress) =>
         search(latchkey, text, progress),
       )
       const ended = disable ? await endAll(latchkey, result.found) : undefined
       report(result, ended, output)
-      if (result.found.length === 0) throw new CommanderError(NOTHING_FOUND, 'latchkey.nothing-found', '')
+      if (result.found.length === 0) throw new CommanderError(EXIT.nothingFound, 'latchkey.nothing-found', '')
     },
   )
 }

@@ -76,6 +76,9 @@ export class OperatorError extends Error {
   override readonly name = 'OperatorError'
 }
 
+/** Another attempt, later, may succeed. */
+export class StoreUnreachable extends OperatorError {}
+
 const MAX_NAMED = 10
 
 /** For a message: the first of them, and how many more there are. */

@@ -1,8 +1,11 @@
 // `latchkey find`: every credential and account key in a text, however it is written there.
 import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
+import { EXIT, exitCodeOf } from '../../src/cli/exit-codes.ts'
+import { Failure } from '../../src/tokens/errors.ts'
 import { LeakScanner } from '../../src/tokens/leaks/scanner.ts'
 import { Cli } from '../support/cli.ts'
 
@@ -32,7 +35,7 @@ async function find(...chunks: (string | Uint8Array)[]): Promise<string[]> {
   const { code, stdout, stderr } = await cli.runGiven(chunks, 'find', '--json')
   const { found } = JSON.parse(stdout)
   assert.match(stderr, /^(Reading: \d+ MB\n)*$/)
-  assert.equal(code, found.length > 0 ? 0 : 3)
+  assert.equal(code, found.length > 0 ? 0 : 5)
   for (const secret of [ours.token, off.token, estate.key.key, dotted.token, base64.token, 'hunter2']) {
     assert.ok(!stdout.includes(secret))
   }
@@ -216,15 +219,41 @@ test('nothing found has an exit code of its own, says how much was looked at, an
     ['x'.repeat(5_000), 0],
   ] as const) {
     const { code, stdout, stderr } = await cli.runGiven([input], 'find')
-    assert.deepEqual([code, stderr], [3, ''])
+    assert.deepEqual([code, stderr], [5, ''])
     assert.equal(stdout, `Looked up ${candidates} candidates: 0 found, 0 of them accepted now.\n`)
     assert.deepEqual(JSON.parse((await cli.runGiven([input], 'find', '--json')).stdout), { candidates, found: [] })
   }
-  assert.match((await cli.run('find', '--help')).stdout, /Exit codes: 0 .*, 3 .*, 1 /)
+  assert.match((await cli.run('find', '--help')).stdout, /Exit codes: 0 .*, 5 .*; any other: /)
 })
 
 test('a search that cannot be completed is neither of the two', async () => {
   const empty = new Cli()
   assert.equal((await empty.runGiven([ours.token], 'find')).code, 1)
   empty.dispose()
+  assert.equal((await cli.run('find', join(cli.dataDir, 'no-such-file'))).code, 1)
+})
+
+test('a store that is gone is not taken for nothing found', async () => {
+  const env = { DATABASE_URL: 'postgres://latchkey@127.0.0.1:1/latchkey', LATCHKEY_MASTER_KEY: `${'A'.repeat(43)}=` }
+  const { code, stderr } = await cli.runAs({ input: [ours.token], env }, 'find')
+  assert.equal(code, EXIT.unreachable, stderr)
+  assert.match(stderr, /cannot be reached/)
+  for (const lost of [new Failure('unavailable'), new Failure('revocations-unknown'), new Failure('outcome-unknown')])
+    assert.notEqual(exitCodeOf(lost), EXIT.nothingFound)
+  const codes = Object.values(EXIT)
+  assert.equal(new Set(codes).size, codes.length)
+})
+
+test('a file is searched as standard input is', async () => {
+  const path = join(cli.dataDir, 'leaked.txt')
+  writeFileSync(path, `\n${ours.token}\n`)
+  for (const file of [path, '-']) {
+    const { json, code } = await cli.runGiven(file === '-' ? [readFileSync(path)] : [], 'find', file, '--json')
+    assert.deepEqual(
+      [code, json.found.map(({ _id, line }: Made & { line: number }) => [_id, line])],
+      [0, [[ours._id, 2]]],
+    )
+  }
+  writeFileSync(path, 'nothing\n')
+  assert.equal((await cli.runGiven([ours.token], 'find', path)).code, EXIT.nothingFound)
 })

@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Socket } from 'node:net'
 import pg from 'pg'
-import { failure, OperatorError } from '../../tokens/errors.ts'
+import { failure, OperatorError, StoreUnreachable } from '../../tokens/errors.ts'
 import { FairQueue } from '../fair-queue.ts'
 import { requireFitServer } from './fit-server.ts'
 import type { Remembered } from './memory/same-rows.ts'
@@ -88,11 +88,11 @@ export async function connect(databaseUrl: string): Promise<pg.Client> {
     // The socket may still be open, and would keep the process from ending.
     void client.end().catch(() => {})
     const reason = (error as Error).message || String(error)
+    const problem = (what: string) =>
+      `${placeOf(databaseUrl)} ${what}: ${reason}. Check the address and the user in DATABASE_URL.`
     // A DatabaseError is about the password, the role, or the name of the database.
-    const what = error instanceof pg.DatabaseError ? 'refuses the connection' : 'cannot be reached'
-    throw new OperatorError(
-      `${placeOf(databaseUrl)} ${what}: ${reason}. Check the address and the user in DATABASE_URL.`,
-    )
+    if (error instanceof pg.DatabaseError) throw new OperatorError(problem('refuses the connection'))
+    throw new StoreUnreachable(problem('cannot be reached'))
   }
 }
 
