@@ -24,7 +24,7 @@ export type { Attempt } from './send.ts'
 export interface CallOptions {
   /** Calls the request off, retries included; the method then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
-  /** Of each attempt, until its answer is complete; `Infinity` for no limit. 30,000 unless set here or for the client. */
+  /** Of each attempt, until its answer is complete; `Infinity` for no limit. Unless set here or for the client, 30,000 for reads, and 90,000 for changes. */
   readonly timeoutMs?: number | undefined
   /** How often a request that is safe to repeat is sent again. 2 unless set here or for the client; 0 for never. */
   readonly retries?: number | undefined

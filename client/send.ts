@@ -41,6 +41,8 @@ export interface Answer {
 }
 
 const TIMEOUT_MS = 30_000
+/** The service answers a change when no verifier can decide by what was before it: with one that is cut off, after its lease, 60 s at most. */
+const CHANGE_TIMEOUT_MS = 90_000
 /** What a timer can hold; anything longer is no limit. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 const RETRIES = 2
@@ -104,9 +106,15 @@ export function retryAfterSecondsOf(headers: Headers): number | undefined {
   return Number.isNaN(seconds) ? undefined : Math.max(0, seconds)
 }
 
+/** Of one attempt. @internal */
+export function limitOf({ isReading }: PreparedRequest, { timeoutMs }: Pick<SendOptions, 'timeoutMs'>): number {
+  return timeoutMs ?? (isReading ? TIMEOUT_MS : CHANGE_TIMEOUT_MS)
+}
+
 /** Rejects only when the caller calls it off; a service that gives no answer is an outcome. */
 async function attemptOnce(request: PreparedRequest, options: SendOptions): Promise<Answer | LatchkeyError> {
-  const { baseUrl = '', fetch = globalThis.fetch, signal, timeoutMs = TIMEOUT_MS } = options
+  const { baseUrl = '', fetch = globalThis.fetch, signal } = options
+  const timeoutMs = limitOf(request, options)
   const { method, url, body } = request
   const timeout = timeoutMs > MAX_TIMER_MS ? undefined : AbortSignal.timeout(Math.ceil(timeoutMs))
   const signals = [signal, timeout].filter((each) => each !== undefined)

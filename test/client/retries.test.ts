@@ -3,6 +3,10 @@ import assert from 'node:assert/strict'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { after, before, describe, test } from 'node:test'
 import { createClient, LatchkeyError } from '../../client/latchkey-client.ts'
+import { operations } from '../../client/operations.ts'
+import { type OperationId, prepare } from '../../client/request.ts'
+import { limitOf } from '../../client/send.ts'
+import { LEASE_SECONDS } from '../../src/tokens/model/lease.ts'
 import { listen, openService, passOn, relay, type Service } from './world.ts'
 
 const DATA = { status: true, data: { _id: 'tok_1' } }
@@ -214,6 +218,16 @@ describe('a time limit', () => {
       assert.equal(message, 'The service has not answered within 1000 ms')
     }))
 
+  test('is longer for every change than the longest lease of a verifier, for which the service may hold it', () => {
+    for (const id of Object.keys(operations) as OperationId[]) {
+      const request = prepare(id, { id: 'x', subAccountId: 'x', deliveryId: 'x' })
+      const longest = request.isReading ? 0 : LEASE_SECONDS.most * 1_000 + 10_000
+      assert.ok(limitOf(request, {}) >= Math.max(30_000, longest), id)
+      assert.equal(limitOf(request, { timeoutMs: 7 }), 7)
+    }
+    assert.equal(limitOf(prepare('listTokens', {}), {}), 30_000)
+  })
+
   test('holds until the whole answer is there, and for one call', () =>
     answering([(response) => void response.writeHead(200, { 'content-length': 9 }).write('{')], async (baseUrl) => {
       const client = createClient({ baseUrl, accountKey: 'k', timeoutMs: Number.POSITIVE_INFINITY })
@@ -265,6 +279,27 @@ describe('with the real service behind a proxy that loses answers', () => {
       const { items, total } = await client.listTokens({ search: 'made once' })
       assert.deepEqual([total, items[0]?._id, items[0]?.token], [1, made._id, made.token])
     }))
+
+  test('a rotation that waits for a verifier for longer than the time limit is made once, and its caller gets the credential', async () => {
+    const { account, accountKey, operator, url: baseUrl } = service
+    const permissions = { role: 'verifier', reveal: false, subAccounts: null } as const
+    const { key } = await operator.createKey(account.id, 'verifies', null, permissions)
+    // One that takes a lease, and is never heard of again.
+    await createClient({ baseUrl, accountKey: key }).leaseVerifier({ body: { leaseSeconds: 2 } })
+    const [owner] = await operator.createSubAccounts(account.id, [
+      { name: 'a', email: 'a@b.example', companyName: 'c' },
+    ])
+    const attempts: number[] = []
+    const onAttempt = ({ attempt }: { attempt: number }) => void attempts.push(attempt)
+    const client = createClient({ baseUrl, accountKey, timeoutMs: 500, retries: 20, onAttempt })
+    const made = await client.createToken({ body: { subAccountId: owner?.id ?? '', name: 'rotated' } })
+    attempts.length = 0
+    const rotated = await client.rotateToken({ id: made._id })
+    assert.ok(attempts.length > 1)
+    const { token, details } = await client.getToken({ id: made._id, include: 'details' })
+    assert.deepEqual([rotated.token, details?.version], [token, 2])
+    assert.notEqual(rotated.token, made.token)
+  })
 
   test('a sub-account is made once, and the caller gets it all the same', () =>
     losingFirst(async (baseUrl) => {
