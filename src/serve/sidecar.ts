@@ -198,6 +198,8 @@ function send(request: IncomingMessage, response: ServerResponse, { status, head
     'x-request-id': requestIdOf(request),
     'x-content-type-options': 'nosniff',
     'cache-control': 'no-store',
+    // Node.js drops what follows a request with an Upgrade header.
+    ...(request.headers.upgrade !== undefined && { connection: 'close' }),
   })
   response.end(request.method === 'HEAD' ? undefined : text)
 }

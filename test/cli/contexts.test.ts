@@ -163,6 +163,23 @@ describe('keys are kept for their owner only', () => {
   })
 })
 
+test('commands and the sidecar warn where they would send a key over plain HTTP to another machine', async () => {
+  // Reaches this machine, but the rule for plain HTTP does not count it as such.
+  const server = 'http://0.0.0.0:1'
+  const warning = new RegExp(`Warning: without https:// anybody between this machine and ${server} can read`)
+  const asked = await cli.runWith({ LATCHKEY_SERVER: server, LATCHKEY_KEY: keys[0] ?? '' }, 'whoami')
+  assert.equal(asked.code, 3)
+  assert.match(asked.stderr, warning)
+  const keyFile = join(cli.dataDir, 'verifier.key')
+  writeFileSync(keyFile, keys[0] ?? '')
+  const sidecar = ['sidecar', '--key-file', keyFile, '--listen', '127.0.0.1:0', '--server']
+  const running = cli.spawn([...sidecar, server])
+  await running.says((stderr) => warning.test(stderr))
+  running.kill('SIGKILL')
+  await running.exited
+  assert.equal((await cli.run(...sidecar, 'tokens.example.com')).code, 2)
+})
+
 test('a .env file of the folder cannot choose where keys and credentials are sent', async (t) => {
   const [folder, here] = [mkdtempSync(join(tmpdir(), 'latchkey-env-')), process.cwd()]
   t.after(() => {

@@ -177,6 +177,19 @@ describe('the sidecar', () => {
     }
   })
 
+  test('closes the connection after a wish for another protocol, as the service does: nothing more would be read from it', async () => {
+    const { credential } = await estate.token()
+    const upgrade = `Authorization: Bearer ${credential}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n`
+    for (const url of [estate.url, sidecar.address]) {
+      const raw = await Raw.open(url)
+      raw.send(`GET ${VERIFY} HTTP/1.1\r\nHost: x\r\n${upgrade}\r\n`)
+      const [answer] = await raw.hear(1)
+      assert.equal(answer?.status, 204)
+      assert.match(answer?.head ?? '', /^connection: close$/im)
+      raw.close()
+    }
+  })
+
   test('with a listener for probes, says what it is there and only there', async (t) => {
     const local = { host: '127.0.0.1', port: 0 }
     const options = { server: estate.url, key, trustProxy: [], listen: local, listenAdmin: local }
