@@ -103,8 +103,9 @@ export function newMemory(maxEntries: number): Memory {
   return { maxEntries, lease: undefined, isEvicted: false, ...maps, ...unreported, ...reporting }
 }
 
-/** A tenth of the term, for clocks that run at different speeds and for the time that a verdict takes to be used. */
-const marginOf = (termMs: number): number => Math.max(termMs / 10, 200)
+/** A tenth, for clocks that run at different speeds. Of a term at least a moment, for the time that a verdict takes to be used. */
+const MARGIN = 0.1
+const marginOf = (termMs: number): number => Math.max(termMs * MARGIN, 200)
 
 /** Call it with times that were read after the verdict was computed. */
 export function holdsLease({ lease }: Memory, now: Times): boolean {
@@ -116,8 +117,10 @@ export function holdsLease({ lease }: Memory, now: Times): boolean {
   return elapsed < termMs - margin && elapsedByWall < termMs - margin && elapsedByWall > elapsed - margin
 }
 
+/** By a tenth too early where clocks agree: they may be as slow as the lease allows. */
 export function hasEnded({ entry: { endsInMs }, sentAt }: Remembered, now: Times): boolean {
-  return endsInMs !== null && Math.max(now.monotonic - sentAt.monotonic, now.wall - sentAt.wall) >= endsInMs
+  if (endsInMs === null) return false
+  return Math.max(now.monotonic - sentAt.monotonic, now.wall - sentAt.wall) >= endsInMs - endsInMs * MARGIN
 }
 
 /** So many fit into the body of a call, with ids of 32 characters. The others are reported by the next call. */

@@ -7,6 +7,8 @@ import { explore } from './explorer.ts'
 import { CONTROLS } from './lease-steps.ts'
 
 const ONE = { instances: 1, verifiers: 1, tokens: 1, changes: 1, begins: 1, suspensions: 0, states: 1_000_000 }
+/** At a speed of 0.9 the rounding of floating-point numbers would decide. */
+const EXPIRING = { expiry: 3, rate: 0.901, isWarm: true }
 const TWO = { instances: 2, verifiers: 2, tokens: 2, changes: 2, begins: 2, suspensions: 1 }
 
 describe('a verification from memory that begins after a change was answered shows it', () => {
@@ -14,6 +16,12 @@ describe('a verification from memory that begins after a change was answered sho
     const { violation, isWhole, states } = explore(ONE)
     assert.deepEqual([violation, isWhole], [undefined, true])
     t.diagnostic(`${states} states, which are all`)
+  })
+
+  test('and none accepts a token that has expired, with clocks as slow as a lease allows', (t) => {
+    const { violation, states } = explore({ ...ONE, ...EXPIRING, states: runs(25_000, 1_000_000) })
+    assert.deepEqual(violation, undefined)
+    t.diagnostic(`${states} states`)
   })
 
   for (const isWarm of [true, false]) {
@@ -31,7 +39,8 @@ describe('the search finds a verification that shows an older state if', () => {
     test(rule, (t) => {
       const begins = control === 'entries-outlive-lease' ? 2 : 1
       const suspensions = control === 'one-clock' ? 2 : 0
-      const { violation, states } = explore({ ...ONE, begins, suspensions, isWarm: true }, control)
+      const expiring = control === 'whole-time' ? EXPIRING : {}
+      const { violation, states } = explore({ ...ONE, begins, suspensions, isWarm: true, ...expiring }, control)
       assert.ok(violation, `nothing in ${states} states`)
       t.diagnostic(`${violation.length} events, ${states} states: ${violation.join('; ')}`)
     })

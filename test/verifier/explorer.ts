@@ -23,13 +23,17 @@ function* stepsFrom(state: State, limits: Limits, control: Control | undefined):
   yield ['time passes', { ...state, time: state.time + 1 }]
 }
 
-/** Whether a verifier would answer from memory now, with a state older than a change that was answered. */
+/** Whether a verifier would answer from memory now, with a state older than a change that was answered, or than the expiry. */
 function isViolated(state: State, control: Control | undefined): boolean {
+  const { expiry = Number.POSITIVE_INFINITY } = state
   return state.verifiers.some((holder) => {
     const now = timesOf(state, holder, control)
     return state.answered.some((version, token) => {
       const remembered = holder.memory.entries.get(nameOf(token))
-      if (remembered === undefined || remembered.entry.version >= version) return false
+      if (remembered === undefined) return false
+      const { entry } = remembered
+      const isOlder = entry.version < version || (entry.refused === null && state.time >= expiry)
+      if (!isOlder) return false
       return holdsLease(holder.memory, now) && !hasEnded(remembered, now)
     })
   })
@@ -37,6 +41,7 @@ function isViolated(state: State, control: Control | undefined): boolean {
 
 /** States that behave alike have the same key: times as ages, ids and renewals by what they are equal to. */
 function keyOf(state: State): string {
+  const { expiry = null } = state
   const age = (at: number, now: number, most: number) => Math.min((now - at) / UNIT_MS, most)
   const now = state.time * UNIT_MS
   const ids = new Map<string, number>()
@@ -52,11 +57,17 @@ function keyOf(state: State): string {
     ]
     const { memory, call, late, question, unforgotten, begins, lag } = holder
     const { lease } = memory
+    // Whatever has no end may be of any age.
+    const ending = (endsInMs: number | null, sentAt: Times) =>
+      endsInMs !== null && [endsInMs, own.monotonic - sentAt.monotonic, own.wall - sentAt.wall]
     return [
       ...[begins, lag, lease && [nameId(lease.id), lease.position, ages(lease.sentAt)]],
-      ...[[...memory.entries].map(([name, { entry }]) => [name, entry.version]).sort()],
+      [...memory.entries]
+        .map(([name, { entry, sentAt }]) => [name, entry.version, entry.refused, ending(entry.endsInMs, sentAt)])
+        .sort(),
       ...[call && [call.stage, ages(call.sentAt), said(call, nameId), told(call.answer), told(call.news)]],
       ...[late && said(late, nameId), question && [question.token, question.version, question.of.changes]],
+      question && [question.endsInMs, expiry && ending(expiry, question.of.sentAt)],
       told(unforgotten),
     ]
   })
@@ -68,7 +79,8 @@ function keyOf(state: State): string {
     dead && [nameId(dead.id), state.rows[dead.id]?.renewal === dead.renewal],
     change && { ...change, waits: change.waits.map(({ id, endsAt }) => [nameId(id), age(endsAt, now, LONG_AGO.end)]) },
   ])
-  return JSON.stringify([state.history, state.answered, verifiers, rows, instances])
+  const left = expiry && Math.max(expiry - state.time, 0)
+  return JSON.stringify([state.history, state.answered, verifiers, rows, instances, left])
 }
 
 const said = ({ id, body: { lease, position } }: Call, nameId: (id: string) => number) => [

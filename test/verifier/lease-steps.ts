@@ -38,6 +38,7 @@ export const CONTROLS = {
   'what is remembered outlives the lease': 'entries-outlive-lease',
   'an answer is remembered whatever has changed since it was asked for': 'fill-ignores-changes',
   'only the monotonic clock is asked, and the machine is suspended': 'one-clock',
+  'an entry ends when its whole time is over by a clock that may be slow': 'whole-time',
 } as const
 export type Control = (typeof CONTROLS)[keyof typeof CONTROLS]
 
@@ -50,6 +51,10 @@ export interface Limits {
   readonly begins: number
   readonly suspensions: number
   readonly states: number
+  /** The unit of time in which all tokens expire; without one, never. */
+  readonly expiry?: number
+  /** The speed of the clocks of verifiers. */
+  readonly rate?: number
   /** The search begins when each verifier holds a lease and remembers the first token. */
   readonly isWarm?: boolean
 }
@@ -91,12 +96,21 @@ interface Holder {
   readonly call: Call | undefined
   /** A call whose answer the verifier no longer waits for; the service may still receive it. */
   readonly late: Call | undefined
-  readonly question: { readonly token: number; readonly of: Question; readonly version: number | undefined } | undefined
+  readonly question:
+    | {
+        readonly token: number
+        readonly of: Question
+        readonly version: number | undefined
+        readonly endsInMs: number | null
+      }
+    | undefined
   /** Not forgotten yet though confirmed, by a control. */
   readonly unforgotten: LeaseAnswer | undefined
 }
 export interface State {
   readonly time: number
+  readonly expiry: number | undefined
+  readonly rate: number
   /** The token of each change, in the order of their commits. */
   readonly history: readonly number[]
   readonly rows: Readonly<Record<string, Verifier>>
@@ -110,18 +124,18 @@ export const nameOf = (token: number): string => `tok_${token}`
 const positionOf = (history: readonly number[]): string => `1/${history.length}`
 const versionOf = (history: readonly number[], token: number): number => history.filter((each) => each === token).length
 
-export function timesOf({ time }: State, { lag }: Holder, control?: Control): Times {
-  const monotonic = (time - lag) * UNIT_MS
-  return { monotonic, wall: control === 'one-clock' ? monotonic : time * UNIT_MS }
+export function timesOf({ time, rate }: State, { lag }: Holder, control?: Control): Times {
+  const monotonic = (time - lag) * UNIT_MS * rate
+  return { monotonic, wall: control === 'one-clock' ? monotonic : time * UNIT_MS * rate }
 }
 
-export function initial({ instances, verifiers, tokens }: Limits): State {
+export function initial({ instances, verifiers, tokens, expiry, rate = 1 }: Limits): State {
   const holder = (): Holder => ({
     ...{ memory: newMemory(10), begins: 0, lag: 0 },
     ...{ call: undefined, late: undefined, question: undefined, unforgotten: undefined },
   })
   return {
-    time: 0,
+    ...{ time: 0, expiry, rate },
     history: [],
     rows: {},
     answered: Array.from({ length: tokens }, () => 0),
@@ -281,18 +295,20 @@ export function* stepsOfVerifier(
     for (let token = 0; token < limits.tokens; token++) {
       if (isHeld && memory.entries.has(nameOf(token))) continue
       yield step(`asks about ${token}`, (copy) => ({
-        question: { token, of: asked(copy.memory, now), version: undefined },
+        question: { token, of: asked(copy.memory, now), version: undefined, endsInMs: null },
       }))
     }
   } else if (question.version === undefined) {
     const version = versionOf(state.history, question.token)
-    yield step('is read', (copy) => ({ question: copy.question && { ...copy.question, version } }))
+    const endsInMs = state.expiry === undefined ? null : (state.expiry - state.time) * UNIT_MS
+    yield step('is read', (copy) => ({ question: copy.question && { ...copy.question, version, endsInMs } }))
   } else {
     yield step('hears the verdict', (copy) => {
       if (copy.question === undefined) return undefined
-      const { of, token, version = 0 } = copy.question
+      const { of, token, version = 0, endsInMs } = copy.question
       if (control === 'fill-ignores-changes') of.changes = []
-      answered(copy.memory, of, nameOf(token), entryFor(token, version))
+      const isWhole = control === 'whole-time' && endsInMs !== null
+      answered(copy.memory, of, nameOf(token), entryFor(token, version, isWhole ? endsInMs / 0.9 : endsInMs))
       return { question: undefined }
     })
   }
@@ -351,13 +367,13 @@ function hear(state: State, { memory, ...holder }: Mutable, call: Call, control:
   return {}
 }
 
-function entryFor(token: number, version: number) {
+function entryFor(token: number, version: number, endsInMs: number | null) {
   const ids = { tokenId: nameOf(token), subAccountId: 'sub_1', accountId: 'acc_1' }
+  const hasExpired = endsInMs !== null && endsInMs <= 0
   return readyEntry({
-    ...ids,
-    version,
-    refused: version % 2 ? 'inactive' : null,
-    endsInMs: null,
+    ...{ ...ids, version },
+    refused: version % 2 ? 'inactive' : hasExpired ? 'expired' : null,
+    endsInMs: hasExpired ? null : endsInMs,
     policies: [null, null],
   })
 }
