@@ -14,6 +14,7 @@ interface Queued {
 
 export class Renewals {
   readonly #store: Pick<VerifierStore, 'renewVerifiers'>
+  /** By account and lease: anybody may name the lease of another. */
   #queued = new Map<string, Queued>()
   #timer: NodeJS.Timeout | undefined
 
@@ -23,9 +24,10 @@ export class Renewals {
 
   /** Rejects with `lease-lost` or `verifier-evicted`. */
   renew(renewal: Renewal, isUrgent: boolean): Promise<Verifier> {
-    const queued = this.#queued.get(renewal.id) ?? { renewal, outcome: Promise.withResolvers<Verifier>() }
+    const name = nameOf(renewal)
+    const queued = this.#queued.get(name) ?? { renewal, outcome: Promise.withResolvers<Verifier>() }
     queued.renewal = renewal
-    this.#queued.set(renewal.id, queued)
+    this.#queued.set(name, queued)
     if (isUrgent) setImmediate(() => this.flush())
     else this.#timer ??= setTimeout(() => this.flush(), GATHERING_MS)
     return queued.outcome.promise
@@ -51,10 +53,12 @@ export class Renewals {
   }
 }
 
+const nameOf = ({ accountId, id }: Pick<Verifier, 'accountId' | 'id'>) => `${accountId} ${id}`
+
 function settle(queued: readonly Queued[], renewed: readonly Verifier[]): void {
-  const found = new Map(renewed.map((verifier) => [verifier.id, verifier]))
+  const found = new Map(renewed.map((verifier) => [nameOf(verifier), verifier]))
   for (const { renewal, outcome } of queued) {
-    const verifier = found.get(renewal.id)
+    const verifier = found.get(nameOf(renewal))
     if (verifier?.state === 'held') outcome.resolve(verifier)
     else outcome.reject(new Failure(verifier === undefined ? 'lease-lost' : 'verifier-evicted'))
   }

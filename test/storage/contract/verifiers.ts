@@ -134,6 +134,35 @@ export const describeVerifiers: Part = (estate) => {
     assert.deepEqual([again?.renewal, again?.acked], [3, position])
   })
 
+  test('of calls of two accounts that name the same lease, in any order, only its own renews it', async () => {
+    const { account } = await world()
+    const { store } = estate()
+    for (const order of [0, 1]) {
+      const verifier = await begin(estate(), account)
+      const calls = ['acc_other', account.id].map((accountId) => ({
+        id: verifier.id,
+        accountId,
+        acked: undefined,
+        at: 7,
+      }))
+      const renewed = await store.renewVerifiers(order === 0 ? calls : calls.reverse())
+      assert.deepEqual(renewed.map(asPlain), [{ ...verifier, renewal: 2, confirmedAt: 7 }])
+    }
+  })
+
+  test('a position that is not one of this engine has unknown news, and confirms nothing', async () => {
+    const { account } = await world()
+    const { store } = estate()
+    const verifier = await begin(estate(), account)
+    const [life] = verifier.acked.split('/')
+    const texts = ['/1.0123456789ABCDEF', '0123456789abcdef/5:9:7', `${life}/5`, `${life}/x:y:z`, `${life}/`, 'x', '']
+    for (const acked of texts) {
+      assert.equal((await store.findNews(acked, DECISIVE, 9)).changes, undefined, acked)
+      const [renewed] = await store.renewVerifiers([{ id: verifier.id, accountId: account.id, acked, at: 7 }])
+      assert.equal(renewed?.acked, verifier.acked, acked)
+    }
+  })
+
   test('a lease that has run out is removed, but not if it has been renewed since', async () => {
     const { account } = await world()
     const { id, acked } = await begin(estate(), account)

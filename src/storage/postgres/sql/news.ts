@@ -7,10 +7,15 @@ import type { Change } from '../../../tokens/model/lease.ts'
 import { type Connection, SERVER } from '../postgres-connection.ts'
 
 /** Of transaction ids: a server that was promoted, restarted or restored may give some out again. */
-const LIFE = `substr(md5(${SERVER}), 1, 16)`
+export const LIFE = `substr(md5(${SERVER}), 1, 16)`
 export const POSITION = `${LIFE} || '/' || pg_current_snapshot()::text`
 /** Of the transaction itself: what a position must cover that has seen it. */
 export const NOW = `${LIFE} || '/' || pg_current_xact_id()::text`
+
+const FORM = /^(\w+)\/(\d+:\d+:[\d,]*)$/
+
+/** What was handed out by the embedded engine, from which a store may have been copied, has another form: PostgreSQL would refuse it. */
+export const isPosition = (text: string) => FORM.test(text)
 
 export async function findNews(
   db: Connection,
@@ -18,7 +23,7 @@ export async function findNews(
   actions: readonly string[],
   limit: number,
 ): Promise<News> {
-  const [life = '', snapshot] = since?.split('/') ?? []
+  const [, life = '', snapshot] = FORM.exec(since ?? '') ?? []
   const found = await db.tuples(
     `SELECT ${POSITION}, ${LIFE} = $1, h.account_id, h.seq, h.action, h.subject FROM (SELECT $2::pg_snapshot AS since) s
      LEFT JOIN LATERAL (

@@ -8,7 +8,7 @@ import { VERIFIER } from '../../columns.ts'
 import { readAuthorities } from './authority.ts'
 import type { Transaction } from './history.ts'
 import { insertRows } from './insertion.ts'
-import { POSITION } from './news.ts'
+import { isPosition, LIFE, POSITION } from './news.ts'
 
 const BY_ID = `SELECT ${VERIFIER.columns('v')} FROM verifiers v WHERE v.id`
 
@@ -34,18 +34,21 @@ export async function renewVerifiers({ db }: Transaction, renewals: readonly Ren
   const [, , found] = await Promise.all([
     db.run('SELECT FROM verifiers WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE', ids),
     db.run(
-      `UPDATE verifiers v SET renewal = v.renewal + 1, confirmed_at = r.at, acked = coalesce(r.acked, v.acked)
+      `UPDATE verifiers v SET renewal = v.renewal + 1, confirmed_at = r.at,
+         acked = CASE WHEN starts_with(r.acked, ${LIFE} || '/') THEN r.acked ELSE v.acked END
        FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS r (id, account_id, acked, at)
        WHERE v.id = r.id AND v.account_id = r.account_id AND v.state = 'held'`,
       ids,
       renewals.map(({ accountId }) => accountId),
-      renewals.map(({ acked = null }) => acked),
+      renewals.map(({ acked = '' }) => (isPosition(acked) ? acked : null)),
       renewals.map(({ at }) => at),
     ),
     db.tuples(`${BY_ID} = ANY($1::text[])`, ids),
   ])
-  const accounts = new Map(renewals.map(({ id, accountId }) => [id, accountId]))
-  return VERIFIER.readAll(found).filter(({ id, accountId }) => accounts.get(id) === accountId)
+  const byId = Map.groupBy(renewals, ({ id }) => id)
+  return VERIFIER.readAll(found).filter(({ id, accountId }) =>
+    byId.get(id)?.some((renewal) => renewal.accountId === accountId),
+  )
 }
 
 export async function evictVerifier(
