@@ -123,6 +123,15 @@ export interface UseStore {
   /** Merges what was noted of tokens with what is on record, and answers that; unknown tokens are ignored. See `mergeRecent`. */
   saveRecent(noted: ReadonlyMap<string, RecentVerifications>): Promise<ReadonlyMap<string, RecentVerifications>>
   findRecent(tokenId: string): Promise<RecentVerifications>
+  /** Those of these tokens that exist, for a caller of this account: of a key for all accounts, any; otherwise the caller compares. */
+  findOwners(accountId: string, tokenIds: readonly string[]): Promise<readonly TokenOwner[]>
+}
+
+/** Whose a token is. */
+export interface TokenOwner {
+  readonly id: string
+  readonly subAccountId: string
+  readonly accountId: string
 }
 
 /** Of tokens, sub-accounts and accounts, whose counts are sums: see model/usage.ts. */

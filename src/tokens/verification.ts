@@ -1,16 +1,17 @@
 // What a presented credential may do: whether it authenticates, what its policy and its sub-account's allow, and what is left of
 // their rates and quotas.
 import { Limiter, type LimitStore, type LimitVerdict } from './limiter.ts'
-import type { Counts, ReportedUsage } from './model/lease-fields.ts'
+import type { Reported } from './model/lease-fields.ts'
 import type { LimitUse } from './model/limit.ts'
 import { type Caller, seesToken } from './model/permissions.ts'
-import type { VerifiedToken } from './model/token.ts'
+import type { Timestamp, VerifiedToken } from './model/token.ts'
 import { COUNTED, type TokenUsage } from './model/usage.ts'
-import type { Parts, UsageStore, UseStore, VerificationStore } from './ports.ts'
+import type { Parts, TokenOwner, UsageStore, UseStore, VerificationStore } from './ports.ts'
 import { RecentVerifications } from './record/recent-verifications.ts'
 import { UsageCounts } from './record/usage-counts.ts'
 import { LastUses } from './record/uses.ts'
 import type { Accepted, Candidate, Verdict } from './trust/verdict.ts'
+import { Turns } from './turns.ts'
 import { kindOfCredential } from './verify/credential-format.ts'
 import { type Entry, entryOf } from './verify/entry.ts'
 import { type Access, judgePolicy, type PolicyOwner, type PolicyRefusal } from './verify/policy.ts'
@@ -38,12 +39,16 @@ export interface Explanation {
 
 export type VerificationPorts = VerificationStore & LimitStore & UseStore & Pick<UsageStore, 'addUsage'>
 
+/** Tokens in the reports of verifiers of one account that wait: some ten of the largest. */
+const MOST_WAITING = 60_000
+
 export class Verification {
   readonly #parts: Parts<VerificationPorts>
   readonly #limiter: Limiter
   readonly uses: LastUses
   readonly usage: UsageCounts
   readonly #recent: RecentVerifications
+  readonly #reports = new Turns(MOST_WAITING)
 
   constructor(parts: Parts<VerificationPorts>) {
     this.#parts = parts
@@ -106,39 +111,43 @@ export class Verification {
     return decision
   }
 
-  /** When a verifier has decided by itself: by token, how many milliseconds ago it was last used. */
-  async noteUses(caller: Caller, uses: Counts): Promise<void> {
+  /**
+   * What a verifier has decided by itself: when each token was last used, how often it was accepted and refused, and which verifications
+   * were the last. Reports of one account are taken one at a time.
+   */
+  async noteReport(caller: Caller, reported: Reported): Promise<void> {
     const at = this.#parts.now()
-    for (const [id, agoMs] of Object.entries(uses)) {
-      if ((await this.#findSeen(caller, id)) !== undefined) this.uses.note(id, at - agoMs)
-    }
+    const { uses, usage: { recent = {}, reports = [] } = {} } = reported
+    const tokenIds = new Set([uses, recent, ...reports.map(({ tokens }) => tokens)].flatMap(Object.keys))
+    if (tokenIds.size === 0) return
+    await this.#reports.take(caller.accountId, tokenIds.size, async () => {
+      const found = await this.#parts.store.findOwners(caller.accountId, [...tokenIds])
+      const seen = found.filter((owner) => seesToken(caller, owner))
+      this.#note(caller, reported, new Map(seen.map((owner) => [owner.id, owner])), at)
+    })
   }
 
-  /** And how often it has accepted and refused each token, and which verifications were the last. */
-  async noteUsage(caller: Caller, { source, reports, recent = {} }: ReportedUsage): Promise<void> {
-    const at = this.#parts.now()
-    for (const [tokenId, reported] of Object.entries(recent)) {
-      if ((await this.#findSeen(caller, tokenId)) === undefined) continue
-      for (const { reason, address, agoMs, formerUntil } of reported) {
-        this.#recent.note(tokenId, { reason, address, at: at - agoMs, ...(formerUntil && { formerUntil }) })
+  #note(
+    { accountId: reporter }: Caller,
+    { uses, usage }: Reported,
+    seen: ReadonlyMap<string, TokenOwner>,
+    at: Timestamp,
+  ): void {
+    for (const [id, agoMs] of Object.entries(uses)) if (seen.has(id)) this.uses.note(id, at - agoMs)
+    for (const [id, reported] of Object.entries(usage?.recent ?? {})) {
+      for (const { reason, address, agoMs, formerUntil } of seen.has(id) ? reported : []) {
+        this.#recent.note(id, { reason, address, at: at - agoMs, ...(formerUntil && { formerUntil }) })
       }
     }
-    for (const { number, tokens } of reports) {
-      const counted: TokenUsage[] = []
-      for (const [tokenId, verdicts] of Object.entries(tokens)) {
-        const token = await this.#findSeen(caller, tokenId)
-        if (token === undefined) continue
-        const { subAccountId, accountId } = token
-        counted.push({ tokenId, subAccountId, accountId, counts: COUNTED.map((verdict) => verdicts[verdict] ?? 0) })
-      }
+    for (const { number, tokens } of usage?.reports ?? []) {
+      const counted = Object.entries(tokens).flatMap(([tokenId, verdicts]): TokenUsage[] => {
+        const { subAccountId, accountId } = seen.get(tokenId) ?? {}
+        if (subAccountId === undefined || accountId === undefined) return []
+        return [{ tokenId, subAccountId, accountId, counts: COUNTED.map((verdict) => verdicts[verdict] ?? 0) }]
+      })
       // With the account, verifiers of others cannot use the same name.
-      if (counted.length > 0) this.usage.add({ source: `${caller.accountId} ${source}`, number, tokens: counted })
+      if (counted.length > 0) this.usage.add({ source: `${reporter} ${usage?.source}`, number, tokens: counted })
     }
-  }
-
-  async #findSeen(caller: Caller, tokenId: string): Promise<VerifiedToken | undefined> {
-    const token = (await this.#parts.store.findCandidateOf(tokenId))?.token
-    return token !== undefined && seesToken(caller, token) ? token : undefined
   }
 
   /** Last uses, counts and last verifications, together. */

@@ -100,6 +100,7 @@ test('a request that is let in before the loss reads nothing after it', async ()
     listHistory: () => store.listHistory(accountId, { page: 1, limit: 10 }),
     findLastUses: () => store.findActivity([token.id], 0),
     findNames: () => store.findNames(accountId, [token.id]),
+    findOwners: () => store.findOwners(accountId, [token.id]),
   }
   for (const [name, read] of Object.entries(reads)) {
     const inRequest = async () => store.during?.({ waitedMs: 0, isGone: () => false }, read)

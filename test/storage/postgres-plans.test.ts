@@ -375,6 +375,7 @@ function describePlans(partitions: number): void {
     'the owner of an id': () => reads.findOwner(db, subAccount.id),
     'a token by its name': () => reads.findTokensByNames(db, [{ subAccountId: subAccount.id, name: 'second' }]),
     'names by their ids': () => reads.findNames(db, account.id, [token.id, subAccount.id]),
+    'the owners of tokens': () => reads.findOwners(db, account.id, [token.id]),
     'tokens that may have been imported': () => reads.listImported(db, '', 10),
     'tokens of an account that may have been imported': () => reads.listImportedOf(db, account.id, '', 10),
     'the keys of an account': () => reads.listKeys(db, account.id, page),

@@ -378,6 +378,7 @@ describe('query plans', () => {
     'a token by its name': () => reads.findTokensByNames(db, [{ subAccountId: subAccount.id, name: 'second' }]),
     'the overview of an account': () => reads.readOverview(db, account.id, overviewQuestion(START)),
     'the names of what a history mentions': () => reads.findNames(db, account.id, [token.id, subAccount.id]),
+    'the owners of tokens': () => reads.findOwners(db, account.id, [token.id]),
     'tokens that may have been imported': () => reads.listImported(db, '', 10),
     'tokens of an account that may have been imported': () => reads.listImportedOf(db, account.id, '', 10),
     'the keys of an account': () => reads.listKeys(db, account.id, page),

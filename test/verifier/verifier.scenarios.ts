@@ -245,11 +245,8 @@ export function describeVerifiers(engine: Engine): void {
         return [add(({ accepted }) => accepted), add(({ refused }) => refused.scope)]
       }
       const warmed = fromMemory + fromService
-      let found = await sum()
-      // What a verifier reports is looked up before it is counted.
-      for (; (found[0] ?? 0) < warmed + 12; await setImmediate()) found = await sum()
-      assert.deepEqual(found, [warmed + 12, 3])
-      assert.deepEqual(await sum(), found)
+      assert.deepEqual(await sum(), [warmed + 12, 3])
+      assert.deepEqual(await sum(), [warmed + 12, 3])
     })
 
     test('report the use of a former credential, and from where', async () => {
@@ -267,10 +264,25 @@ export function describeVerifiers(engine: Engine): void {
       await warm(verifier, credential)
       await said(verifier, credential, { address: '203.0.113.9' })
       await end(verifier)
-      let [at, from] = await former()
-      for (; at === null; await setImmediate()) [at, from] = await former()
+      const [at, from] = await former()
       assert.ok(Math.abs(Date.parse(at) - Date.now()) < 60_000)
       assert.ok(from === null || from === '203.0.113.9', from)
+    })
+
+    test('that accept a former credential keep their lease', async () => {
+      const { verifier } = await start(estate.url, LONG)
+      const { id, credential } = await estate.token()
+      const rotate = { method: 'POST', path: `/api/v1/apiClient/token/${id}/rotate`, body: { overlapSeconds: 600 } }
+      await estate.mineAsks(rotate)
+      await warm(verifier, credential)
+      // The first change is answered by the call that was sent before, the second one by the call that has the report.
+      for (const status of ['inactive', 'active']) {
+        const { headers } = await change(estate, id, { status })
+        assert.equal(headers['x-latchkey-confirmed'], '1/1')
+        const [verdict] = await said(verifier, credential)
+        assert.equal(verdict, status === 'active' ? 'accepted' : 'inactive')
+      }
+      await end(verifier)
     })
 
     test('report from where a token was accepted and why it was refused, and no address that is none', async () => {
@@ -296,9 +308,7 @@ export function describeVerifiers(engine: Engine): void {
       }
       const addresses = ['203.0.113.9', '203.0.113.10', null]
       const all = { accepted: new Set(addresses), refused: new Set(addresses.map((address) => `scope ${address}`)) }
-      let found = await known()
-      for (; found.refused.size < 3; await setImmediate()) found = await known()
-      assert.deepEqual(found, all)
+      assert.deepEqual(await known(), all)
     })
 
     test('that are evicted go on by asking the service', async () => {

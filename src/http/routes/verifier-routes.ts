@@ -218,15 +218,23 @@ export function verifierRoutes({ verifiers, registry, metrics, log }: ServerPart
       410: [reasonOf('lease-lost')],
     },
     async answer(_registry, { caller, body, origin }) {
-      const { lease, position, end = false, uses, usage, verdicts, ...fields } = readLeaseCall(body)
-      if (verdicts !== undefined) metrics.countVerdicts(verdicts)
-      const reported = [uses && verification.noteUses(caller, uses), usage && verification.noteUsage(caller, usage)]
-      Promise.all(reported).catch((err: unknown) => log.warn({ err }, 'uses that a verifier has reported were lost'))
+      const { lease, position, end, reported, dropped, ...fields } = readLeaseCall(body)
+      const about = { lease, accountId: caller.accountId }
+      if (dropped > 0) log.warn({ ...about, dropped }, 'parts of what a verifier has reported cannot be understood')
+      metrics.countVerdicts(reported.verdicts)
+      const noted = verification
+        .noteReport(caller, reported)
+        .catch((err: unknown) => log.warn({ ...about, err }, 'what a verifier has reported was lost'))
       const call = () => {
         if (lease === undefined || position === undefined) return verifiers.begin(caller, fields, origin)
         return end ? verifiers.end(caller, lease, position) : verifiers.renew(caller, lease, position)
       }
-      return { data: { ...(await call()), takesUsage: true } }
+      try {
+        return { data: { ...(await call()), takesUsage: true } }
+      } finally {
+        // Also of a call that is refused: whoever reports waits for it.
+        await noted
+      }
     },
   }
   const ask: AccountRoute = {

@@ -235,6 +235,8 @@ class PostgresStore implements Store {
   findActivity = this.#read('shortReads', reads.findActivity)
   findLimits = this.#read('shortReads', reads.findLimits)
   findRecent = this.#read('shortReads', reads.findRecent)
+  /** Of reports that may have waited for longer than a request may. */
+  findOwners = outsideRequests(this.#read('shortReads', reads.findOwners))
   readHeads = this.#read('shortReads', reads.readHeads)
   listWebhooks = this.#read('shortReads', reads.listWebhooks)
   findWebhook = this.#read('shortReads', reads.findWebhook)

@@ -35,6 +35,7 @@ type LongQuery =
       | 'readFeed'
       | 'readOverview'
       | 'findNames'
+      | 'findOwners'
       | 'listDeliveries'
     )
   | ('listImportedOf' | 'listFormerImportedOf' | 'readBusiest' | 'exportTokens' | 'exportSubAccounts' | 'exportKeys')
@@ -210,6 +211,7 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   readFeed = this.#longQuery('readFeed')
   readOverview = this.#longQuery('readOverview')
   findNames = this.#longQuery('findNames')
+  findOwners = this.#longQuery('findOwners')
   listDeliveries = this.#longQuery('listDeliveries')
   exportTokens = this.#longQuery('exportTokens')
   exportSubAccounts = this.#longQuery('exportSubAccounts')

@@ -7,22 +7,30 @@ import { REFUSED, type ReportedVerification } from '../verify/recent-verificatio
 import { NOT_AN_ADDRESS } from './access.ts'
 import { type FieldReader, nameField, readNew } from './fields.ts'
 import { LEASE_SECONDS } from './lease.ts'
+import { LAST_TIME } from './times.ts'
 
 export type Counts = Readonly<Record<string, number>>
 
 export interface LeaseCall {
-  readonly lease?: string
-  readonly position?: string
+  readonly lease?: string | undefined
+  readonly position?: string | undefined
   readonly name?: string
   readonly version?: string
   readonly leaseSeconds?: number
   /** The verifier needs its lease no longer. */
-  readonly end?: boolean
+  readonly end: boolean
+  readonly reported: Reported
+  /** How many parts of the report cannot be understood. They are left out: a report never costs a lease. */
+  readonly dropped: number
+}
+
+/** What a verifier has decided by itself. */
+export interface Reported {
   /** By token, how many milliseconds ago it was last used. */
-  readonly uses?: Counts
+  readonly uses: Counts
   /** How often each verdict was decided. */
-  readonly verdicts?: Counts
-  readonly usage?: ReportedUsage
+  readonly verdicts: Counts
+  readonly usage: ReportedUsage | undefined
 }
 
 export interface ReportedUsage {
@@ -60,21 +68,8 @@ const secondsField: FieldReader<number> = (value, field) => {
     : { state: 'broken', message: `${field} must be a whole number from ${least} to ${most}` }
 }
 
-const flagField: FieldReader<boolean> = (value, field) =>
-  typeof value === 'boolean'
-    ? { state: 'valid', value }
-    : { state: 'unusable', message: `${field} must be true or false` }
-
 const isCount = (count: unknown) => Number.isInteger(count) && (count as number) >= 0 && (count as number) <= MAX_COUNT
-
-const countsField: FieldReader<Counts> = (value, field) => {
-  const counts = isObject(value) ? Object.values(value) : []
-  if (!isObject(value) || !counts.every(isCount)) {
-    return { state: 'unusable', message: `${field} must be a JSON object of whole numbers` }
-  }
-  if (counts.length > MOST_USES) return { state: 'broken', message: `${field} must have at most ${MOST_USES} members` }
-  return { state: 'valid', value: value as Counts }
-}
+const isTime = (at: unknown) => Number.isInteger(at) && (at as number) >= 0 && (at as number) <= LAST_TIME
 
 function isReport(value: unknown): boolean {
   const { number, tokens } = (isObject(value) ? value : {}) as Partial<VerifierReport>
@@ -87,46 +82,70 @@ function isVerification(value: unknown): boolean {
   const { reason, address, agoMs, formerUntil = 0 } = (isObject(value) ? value : {}) as Partial<ReportedVerification>
   const isReason = reason === null || REFUSED.some((each) => each === reason)
   const isAddress = address === null || (typeof address === 'string' && parseAddress(address) !== undefined)
-  return isReason && isAddress && isCount(agoMs) && isCount(formerUntil)
+  return isReason && isAddress && isCount(agoMs) && isTime(formerUntil)
 }
 
-function areRecent(value: unknown): boolean {
-  const lists = isObject(value) ? Object.values(value) : [undefined]
-  if (!lists.every((list) => Array.isArray(list) && list.every(isVerification))) return false
-  return lists.flat().length <= MOST_RECENT
-}
+/** Reads a report part by part, and counts those that cannot be understood. */
+class ReportReader {
+  dropped = 0
 
-const usageField: FieldReader<ReportedUsage> = (value, field) => {
-  const { source, reports, recent = {} } = (isObject(value) ? value : {}) as Partial<ReportedUsage>
-  const isNamed = typeof source === 'string' && source !== '' && source.length <= MAX_SOURCE_CHARACTERS
-  const areReports = Array.isArray(reports) && reports.length <= MOST_REPORTS && reports.every(isReport)
-  if (!isNamed || !areReports || !areRecent(recent)) {
-    const most = `at most ${MOST_REPORTS} reports of at most ${MOST_REPORTED} tokens each and ${MOST_RECENT} recent verifications`
-    return { state: 'unusable', message: `${field} must have a source and ${most}, as described` }
+  counts(value: unknown): Counts {
+    return Object.fromEntries(this.#sift(this.#members(value), MOST_USES, ([, count]) => isCount(count))) as Counts
   }
-  return { state: 'valid', value: value as ReportedUsage }
+
+  usage(value: unknown): ReportedUsage | undefined {
+    const { source, reports = [], recent } = (isObject(value) ? value : {}) as Partial<ReportedUsage>
+    const isNamed = typeof source === 'string' && source !== '' && source.length <= MAX_SOURCE_CHARACTERS
+    if (value === undefined || !isNamed) {
+      if (value !== undefined) this.dropped++
+      return undefined
+    }
+    return { source, reports: this.#sift(this.#items(reports), MOST_REPORTS, isReport), recent: this.#recent(recent) }
+  }
+
+  #recent(value: unknown): NonNullable<ReportedUsage['recent']> {
+    const all = this.#members(value).flatMap(([tokenId, list]) =>
+      this.#items<ReportedVerification>(list).map((verification) => ({ tokenId, verification })),
+    )
+    const kept = this.#sift(all, MOST_RECENT, ({ verification }) => isVerification(verification))
+    const byToken = Map.groupBy(kept, ({ tokenId }) => tokenId)
+    return Object.fromEntries(Array.from(byToken, ([id, some]) => [id, some.map(({ verification }) => verification)]))
+  }
+
+  #members(value: unknown): [string, unknown][] {
+    if (value !== undefined && !isObject(value)) this.dropped++
+    return isObject(value) ? Object.entries(value) : []
+  }
+
+  #items<Item>(value: unknown): readonly Item[] {
+    if (!Array.isArray(value)) this.dropped++
+    return Array.isArray(value) ? value : []
+  }
+
+  #sift<Part>(parts: readonly Part[], most: number, isUsable: (part: Part) => boolean): Part[] {
+    const kept = parts.filter(isUsable).slice(0, most)
+    this.dropped += parts.length - kept.length
+    return kept
+  }
 }
 
+/** A lease that goes on is asked for by the lease and its position alone. */
 export function readLeaseCall(body: unknown): LeaseCall {
-  const call = readNew<LeaseCall>(
+  const { lease, position } = readNew<Pick<LeaseCall, 'lease' | 'position'>>(
     body,
-    {
-      lease: textField,
-      position: textField,
-      name: nameField,
-      version: nameField,
-      leaseSeconds: secondsField,
-      end: flagField,
-      uses: countsField,
-      verdicts: countsField,
-      usage: usageField,
-    },
+    { lease: textField, position: textField },
     [],
   )
-  if ((call.lease === undefined) !== (call.position === undefined)) {
+  if ((lease === undefined) !== (position === undefined)) {
     throw new Failure('invalid-request', 'lease and position must be sent together')
   }
-  return call
+  const about = { name: nameField, version: nameField, leaseSeconds: secondsField }
+  const begun = lease === undefined ? readNew<Pick<LeaseCall, keyof typeof about>>(body, about, []) : {}
+  const sent = (isObject(body) ? body : {}) as Partial<Record<keyof Reported | 'end', unknown>>
+  const reader = new ReportReader()
+  const [uses, verdicts, usage] = [reader.counts(sent.uses), reader.counts(sent.verdicts), reader.usage(sent.usage)]
+  const { dropped } = reader
+  return { lease, position, ...begun, end: sent.end === true, reported: { uses, verdicts, usage }, dropped }
 }
 
 const addressField: FieldReader<string> = (value) =>

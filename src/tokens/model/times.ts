@@ -7,7 +7,7 @@ const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d
 export const NOT_A_TIME = 'must be an ISO 8601 time with its zone, such as 2030-01-31T12:00:00Z'
 
 /** Years of four digits: a time zone can shift a time out of the range. */
-const [FIRST_TIME, LAST_TIME] = [Date.parse('0000-01-01T00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')]
+export const [FIRST_TIME, LAST_TIME] = [Date.parse('0000-01-01T00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')]
 
 /** An ISO 8601 time with its zone, or undefined. */
 export function parseTime(text: string): Timestamp | undefined {

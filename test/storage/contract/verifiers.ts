@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { covers, FORGOTTEN_AFTER, MOST_NEWS } from '../../../src/tokens/model/lease.ts'
+import { ALL_ACCOUNTS } from '../../../src/tokens/model/permissions.ts'
 import type { Account, TokenRecord } from '../../../src/tokens/model/token.ts'
 import type { Store } from '../../../src/tokens/ports.ts'
 import { deleteToken, type Estate, updateToken } from '../../support/store.ts'
@@ -196,6 +197,24 @@ export const describeVerifiers: Part = (estate) => {
     await assert.rejects(of(undefined), { code: 'verifier-not-found' })
     await begin(estate(), account, { since: estate().tick() + 2 * 86_400_000 })
     assert.deepEqual(await renew(), [])
+  })
+
+  test('of tokens that are reported, those that exist have owners; for a key for all accounts, whosever they are', async () => {
+    const [one, other] = [await world(), await world()]
+    const deleted = await estate().token(one.subAccount, 'Two')
+    await deleteToken(estate().store, one.account.id, deleted.id, estate().origin())
+    const ids = [one.token.id, other.token.id, deleted.id, 'tok_nothing', '', 'a\0b']
+    const ownerOf = ({ account, subAccount, token }: typeof one) => {
+      return { id: token.id, subAccountId: subAccount.id, accountId: account.id }
+    }
+    const found = await estate().store.findOwners(one.account.id, ids)
+    assert.deepEqual(
+      found.filter(({ accountId }) => accountId === one.account.id),
+      [ownerOf(one)],
+    )
+    const all = await estate().store.findOwners(ALL_ACCOUNTS, ids)
+    assert.deepEqual(new Set(all), new Set([ownerOf(one), ownerOf(other)]))
+    assert.deepEqual(await estate().store.findOwners(one.account.id, []), [])
   })
 
   test('a caller whose key was revoked begins no lease, and evicts nobody', async () => {

@@ -202,6 +202,7 @@ export function describeWhole(open: OpenEmptyStore): void {
         countExpiring: () => closed.countExpiring(1, 2),
         readOverview: () => closed.readOverview(account.id, overview),
         findNames: () => closed.findNames(account.id, ['tok_x']),
+        findOwners: () => closed.findOwners(account.id, ['tok_x']),
         findCandidateOf: () => closed.findCandidateOf('tok_x'),
         findCandidate: () => closed.findCandidate(credentialOf(estate.digest())),
         findActivity: () => closed.findActivity(['tok_x'], 1),

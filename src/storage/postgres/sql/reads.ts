@@ -2,9 +2,10 @@
 // and one round trip.
 
 import type { Delivering } from '../../../tokens/event-ports.ts'
+import { ALL_ACCOUNTS } from '../../../tokens/model/permissions.ts'
 import type { StoredKey, Timestamp, TokenActivity, TokenRecord } from '../../../tokens/model/token.ts'
 import type { NameAsked } from '../../../tokens/operator-ports.ts'
-import type { StoredLimit, TokenRow } from '../../../tokens/ports.ts'
+import type { StoredLimit, TokenOwner, TokenRow } from '../../../tokens/ports.ts'
 import type { Stamped } from '../../../tokens/trust/stamp.ts'
 import type { FoundRows } from '../../../tokens/trust/verdict.ts'
 import * as bulk from '../../bulk-queries.ts'
@@ -159,6 +160,21 @@ export async function findNames(
   const names = new Map(found.map(({ id, name }) => [id, name]))
   // In the order of the request.
   return new Map(ids.flatMap((id) => (names.has(id) ? [[id, names.get(id) ?? '']] : [])))
+}
+
+/** With the account, PostgreSQL opens one partition. */
+export async function findOwners(
+  db: Connection,
+  accountId: string,
+  tokenIds: readonly string[],
+): Promise<readonly TokenOwner[]> {
+  const isOfAll = accountId === ALL_ACCOUNTS
+  return db.all<TokenOwner>(
+    `SELECT id, sub_account_id AS "subAccountId", account_id AS "accountId" FROM tokens
+     WHERE id = ANY($1::text[])${isOfAll ? '' : ' AND account_id = $2'}`,
+    tokenIds.filter((id) => !id.includes('\0')),
+    ...(isOfAll ? [] : [accountId]),
+  )
 }
 
 const BY_DIGEST = `

@@ -4,7 +4,7 @@
 import type { Delivering } from '../../../tokens/event-ports.ts'
 import type { ListedToken, SubAccount, TokenActivity, TokenRecord } from '../../../tokens/model/token.ts'
 import type { NameAsked } from '../../../tokens/operator-ports.ts'
-import type { StoredLimit, TokenRow } from '../../../tokens/ports.ts'
+import type { StoredLimit, TokenOwner, TokenRow } from '../../../tokens/ports.ts'
 import type { FoundRows } from '../../../tokens/trust/verdict.ts'
 import * as bulk from '../../bulk-queries.ts'
 import { CANDIDATE, LIMIT, LISTED, LISTED_TOKEN, OWNER, TOKEN } from '../../columns.ts'
@@ -153,6 +153,18 @@ export function findNames(db: Connection, accountId: string, ids: readonly strin
     if (found !== undefined) names.set(id, found.name)
   }
   return names
+}
+
+const OWNER_OF_TOKEN = 'SELECT id, sub_account_id, account_id FROM tokens WHERE id = ?'
+
+/** Of any account: the caller compares. */
+export function findOwners(db: Connection, _accountId: string, tokenIds: readonly string[]): TokenOwner[] {
+  return tokenIds.flatMap((tokenId) => {
+    const found = db.tuple<[string, string, string]>(OWNER_OF_TOKEN, tokenId)
+    if (found === undefined) return []
+    const [id, subAccountId, accountId] = found
+    return [{ id, subAccountId, accountId }]
+  })
 }
 
 const BY_DIGEST = `SELECT ${CANDIDATE.columns} FROM ${TOKENS_WITH_OWNERS} WHERE t.digest = ?`
