@@ -1447,6 +1447,7 @@ export type ErrorCode =
   | 'token-invalid'
   | 'token-not-found'
   | 'too-many-bulk'
+  | 'too-many-verifiers'
   | 'too-many-webhooks'
   | 'unavailable'
   | 'unsupported-media-type'

@@ -35,6 +35,8 @@ const ADVICE: Readonly<Record<FailureCode | HttpCode, string>> = {
   'bulk-not-undoable':
     'Read `message`: what was deleted cannot be restored, and nothing is undone twice or after 30 days',
   'too-many-bulk': 'Wait until one has ended',
+  'too-many-verifiers':
+    'Close verifiers that are no longer needed, or wait until the leases of those that are gone have run out',
   'verifier-not-found': 'Check the id; the lease may have run out',
   'verifier-evicted': 'Ask the service for each verification; an operator decided so',
   gone: 'Read `message`',

@@ -20,6 +20,7 @@ const reasons = {
   'bulk-total-differs': 'The filter does not match as many tokens as expectedTotal says',
   'bulk-not-undoable': 'This operation cannot be undone',
   'too-many-bulk': 'An account has at most 10 bulk operations that run',
+  'too-many-verifiers': 'An account has at most 1000 verifiers that hold a lease',
   'verifier-not-found': 'Verifier not found',
   'verifier-evicted': 'This verifier was evicted, and gets no further lease',
   'lease-lost': 'This lease has run out, or never was; forget everything and begin another',

@@ -50,6 +50,7 @@ const STATUS_OF: Readonly<Record<FailureCode, FailureStatus | 401>> = {
   'bulk-total-differs': 409,
   'bulk-not-undoable': 409,
   'too-many-bulk': 409,
+  'too-many-verifiers': 409,
   'verifier-not-found': 404,
   'verifier-evicted': 403,
   'lease-lost': 410,

@@ -215,6 +215,7 @@ export function verifierRoutes({ verifiers, registry, metrics, log }: ServerPart
     failures: {
       400: ['lease and position must be sent together'],
       403: [reasonOf('verifier-evicted'), notAllowed('hold a lease: that needs an account key').message],
+      409: [reasonOf('too-many-verifiers')],
       410: [reasonOf('lease-lost')],
     },
     async answer(_registry, { caller, body, origin }) {

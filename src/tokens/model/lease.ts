@@ -32,6 +32,9 @@ export function anyLease(at: Timestamp): Omit<BegunLease, 'kind'> {
 /** More changes than this are not listed: everything is forgotten instead. */
 export const MOST_NEWS = 1_000
 
+/** Of an account: all changes of it look at them. */
+export const MOST_VERIFIERS = 1_000
+
 /** How long the id of an evicted verifier is remembered after its last lease. */
 export const EVICTED_MS = 86_400_000
 

@@ -1,7 +1,7 @@
 // Verifiers that hold a lease, and the feed of all histories that their news are read from.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { covers, FORGOTTEN_AFTER, MOST_NEWS } from '../../../src/tokens/model/lease.ts'
+import { covers, FORGOTTEN_AFTER, MOST_NEWS, MOST_VERIFIERS } from '../../../src/tokens/model/lease.ts'
 import { ALL_ACCOUNTS } from '../../../src/tokens/model/permissions.ts'
 import type { Account, TokenRecord } from '../../../src/tokens/model/token.ts'
 import type { Store } from '../../../src/tokens/ports.ts'
@@ -215,6 +215,21 @@ export const describeVerifiers: Part = (estate) => {
     const all = await estate().store.findOwners(ALL_ACCOUNTS, ids)
     assert.deepEqual(new Set(all), new Set([ownerOf(one), ownerOf(other)]))
     assert.deepEqual(await estate().store.findOwners(one.account.id, []), [])
+  })
+
+  test('an account holds a thousand leases at most, and another one when one of them has ended', async () => {
+    const [{ account }, { account: other }] = [await world(), await world()]
+    const records = Array.from({ length: MOST_VERIFIERS }, () => estate().verifierRecord(account))
+    const { store } = estate()
+    await Promise.all(records.map((record) => store.insertVerifier(record, estate().origin())))
+    await assert.rejects(begin(estate(), account), { code: 'too-many-verifiers' })
+    await begin(estate(), other)
+    const [first] = records
+    // Until its lease has run out, one that was evicted counts.
+    await store.evictVerifier(account.id, first?.id ?? '', estate().origin())
+    await assert.rejects(begin(estate(), account), { code: 'too-many-verifiers' })
+    await store.endLease(first?.id ?? '', 1)
+    await begin(estate(), account)
   })
 
   test('a caller whose key was revoked begins no lease, and evicts nobody', async () => {

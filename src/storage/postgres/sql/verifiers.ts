@@ -1,7 +1,7 @@
 // Verifiers that hold a lease: see model/lease.ts.
 import { Failure } from '../../../tokens/errors.ts'
 import type { Renewal } from '../../../tokens/event-ports.ts'
-import { EVICTED_MS, type Verifier } from '../../../tokens/model/lease.ts'
+import { EVICTED_MS, MOST_VERIFIERS, type Verifier } from '../../../tokens/model/lease.ts'
 import { VERIFIERS } from '../../../tokens/model/tables.ts'
 import type { Origin } from '../../../tokens/record/history.ts'
 import { VERIFIER } from '../../columns.ts'
@@ -11,18 +11,22 @@ import { insertRows } from './insertion.ts'
 import { isPosition, LIFE, POSITION } from './news.ts'
 
 const BY_ID = `SELECT ${VERIFIER.columns('v')} FROM verifiers v WHERE v.id`
+const COUNT = `SELECT count(*) FROM verifiers WHERE account_id = $1 AND state <> 'gone'`
 
+/** Those that begin at the same time do not see each other: a few more than the limit do no harm. */
 export async function insertVerifier(
   { db }: Transaction,
   verifier: Omit<Verifier, 'acked'>,
   origin: Origin,
 ): Promise<string> {
-  const [requireAuthority, position] = await Promise.all([
+  const [requireAuthority, count, position] = await Promise.all([
     readAuthorities(db, [origin]),
+    db.tuple(COUNT, verifier.accountId),
     db.tuple(`SELECT ${POSITION}`),
     db.run(`DELETE FROM verifiers WHERE state = 'gone' AND confirmed_at < $1`, verifier.since - EVICTED_MS),
   ])
   requireAuthority(origin)
+  if (Number(count?.[0]) >= MOST_VERIFIERS) throw new Failure('too-many-verifiers')
   const acked = String(position?.[0])
   await insertRows(db, VERIFIERS, [{ ...verifier, acked }])
   return acked

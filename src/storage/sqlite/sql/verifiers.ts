@@ -1,7 +1,7 @@
 // Verifiers that hold a lease: see model/lease.ts.
 import { Failure } from '../../../tokens/errors.ts'
 import type { Renewal } from '../../../tokens/event-ports.ts'
-import { EVICTED_MS, unknownLease, type Verifier } from '../../../tokens/model/lease.ts'
+import { EVICTED_MS, MOST_VERIFIERS, unknownLease, type Verifier } from '../../../tokens/model/lease.ts'
 import { VERIFIERS } from '../../../tokens/model/tables.ts'
 import type { Origin } from '../../../tokens/record/history.ts'
 import type { BegunLease } from '../../../tokens/trust/revocations.ts'
@@ -14,6 +14,7 @@ import { isKnown, lastPosition } from './news.ts'
 
 const insertRow = insertion(VERIFIERS)
 const BY_ID = `SELECT ${VERIFIER.columns('v')} FROM verifiers v WHERE v.id = ?`
+const COUNT = `SELECT count(*) FROM verifiers WHERE account_id = ? AND state <> 'gone'`
 
 export function insertVerifier(
   { db, revocations }: Transaction,
@@ -22,6 +23,8 @@ export function insertVerifier(
 ): string {
   requireAuthority(db, origin)
   db.run(`DELETE FROM verifiers WHERE state = 'gone' AND confirmed_at < ?`, verifier.since - EVICTED_MS)
+  const [count = 0] = db.tuple<[number]>(COUNT, verifier.accountId) ?? []
+  if (count >= MOST_VERIFIERS) throw new Failure('too-many-verifiers')
   const acked = lastPosition(db)
   insertRow(db, { ...verifier, acked })
   const { id, accountId, since: at, termMs } = verifier
