@@ -1,7 +1,7 @@
 // Which addresses webhooks may lead to, and that nothing is ever sent to any other.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { HttpReceivers, type Resolve, retryAfterOf } from '../../src/receivers.ts'
+import { HttpReceivers, type Resolve, retryAfterOf } from '../../src/outbound/receivers.ts'
 import type { Message } from '../../src/tokens/event-ports.ts'
 import { parseAddress, parseBlock } from '../../src/tokens/verify/addresses.ts'
 import { isPublicAddress } from '../../src/tokens/verify/public-addresses.ts'
