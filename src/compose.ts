@@ -6,7 +6,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { type Config, isPostgres, packageVersion } from './config.ts'
 import { findKeeper, openKeyRing, ownKeyFile } from './master-key.ts'
-import { HttpReceivers, type ReceiverSettings } from './outbound/receivers.ts'
+import { type Fetch, fetchWith } from './outbound/fetch.ts'
+import { Names } from './outbound/names.ts'
+import { HttpReceivers } from './outbound/receivers.ts'
 import { explainAccess } from './process/explain-access.ts'
 import { findFolderObstacle } from './process/folders.ts'
 import type { AcceptedLoss } from './storage/postgres/lineage/accept.ts'
@@ -72,6 +74,8 @@ export interface Latchkey extends Omit<Engine, 'storeSecret'> {
   readonly announceExpiring: () => Promise<void>
   readonly stamps: Stamps
   readonly keys: KeyRing
+  /** For what the operator has set. */
+  readonly fetch: Fetch
   readonly rotateMasterKey: (onPhase: OnPhase) => Promise<RotationReport>
 }
 
@@ -89,12 +93,11 @@ export interface OpenOptions {
   readonly patient?: boolean
   /** Part of the store has failed: operations that need it are refused until the process is restarted. */
   readonly onStoreLost?: (error: Error) => void
-  /** How names of receivers are resolved, if not by the system. */
-  readonly receivers?: Pick<ReceiverSettings, 'resolve'>
+  readonly names?: Names
 }
 
 export async function openLatchkey(config: Config, options: OpenOptions = {}): Promise<Latchkey> {
-  const { now = Date.now, log, metrics, mayCreateStore = true } = options
+  const { now = Date.now, log, metrics, names = new Names(), mayCreateStore = true } = options
   if (mayCreateStore) requireFolders(config)
   else requireStore(config)
   const keys = openKeyRing(config)
@@ -124,7 +127,9 @@ export async function openLatchkey(config: Config, options: OpenOptions = {}): P
     log?.warn({ kind, id }, 'a row does not match its stamp or seal; run `latchkey doctor`')
   }
   const parts = { store, keys, stamps, now, onTampered }
-  const receivers = new HttpReceivers({ allowed: config.webhookAllow, version: packageVersion(), ...options.receivers })
+  const version = packageVersion()
+  const resolve = names.resolve.bind(names)
+  const receivers = new HttpReceivers({ allowed: config.webhookAllow, version, resolve })
   return {
     ...engine,
     store,
@@ -137,6 +142,7 @@ export async function openLatchkey(config: Config, options: OpenOptions = {}): P
     operator: new Operator(parts),
     verifiers,
     gate,
+    fetch: fetchWith(names.lookup, `Latchkey/${version}`),
     rotateMasterKey: (onPhase) => rotateLocked(config, { store, keys, now }, onPhase),
   }
 }

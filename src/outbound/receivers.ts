@@ -1,9 +1,7 @@
 // Sends events to the receivers of webhooks, signed as Standard Webhooks says. Every address that a name resolves to is checked,
 // and the connection goes to one of those that were checked: another resolution could give others.
 import { createHmac } from 'node:crypto'
-import { lookup as resolveName } from 'node:dns/promises'
 import type { IncomingMessage, RequestOptions } from 'node:http'
-import type { LookupFunction } from 'node:net'
 import type { Message, Receivers } from '../tokens/event-ports.ts'
 import type { Outcome } from '../tokens/model/delivery.ts'
 import { toTime } from '../tokens/model/times.ts'
@@ -12,43 +10,37 @@ import { secretBytes } from '../tokens/model/webhook.ts'
 import { type Block, containsAddress, parseAddress } from '../tokens/verify/addresses.ts'
 import { isPublicAddress } from '../tokens/verify/public-addresses.ts'
 import { entryToWire } from '../wire/history.ts'
+import { answerLookup, type Resolved } from './names.ts'
 
 const TIMEOUT_MS = 15_000
 const MAX_ANSWER_BYTES = 4_096
 
-interface Resolved {
-  readonly address: string
-  readonly family: number
-}
-
-/** All addresses of a name. */
-export type Resolve = (hostname: string) => Promise<readonly Resolved[]>
+/** All addresses of a name, within a time. */
+export type Resolve = (hostname: string, accountId: string, signal?: AbortSignal) => Promise<readonly Resolved[]>
 
 export interface ReceiverSettings {
   /** Addresses that are not public, and allowed nevertheless. */
   readonly allowed: readonly Block[]
   readonly version: string
-  readonly resolve?: Resolve
+  readonly resolve: Resolve
 }
 
 class NotAllowed extends Error {}
-
-const resolveAll: Resolve = (hostname) => resolveName(hostname, { all: true, verbatim: true })
 
 export class HttpReceivers implements Receivers {
   readonly #allowed: readonly Block[]
   readonly #resolve: Resolve
   readonly #agent: string
 
-  constructor({ allowed, version, resolve = resolveAll }: ReceiverSettings) {
+  constructor({ allowed, version, resolve }: ReceiverSettings) {
     this.#allowed = allowed
     this.#resolve = resolve
     this.#agent = `Latchkey/${version}`
   }
 
-  async findObstacle(url: string): Promise<string | undefined> {
+  async findObstacle(url: string, accountId: string): Promise<string | undefined> {
     try {
-      await this.#findAddresses(new URL(url))
+      await this.#findAddresses(new URL(url), accountId)
       return undefined
     } catch (error) {
       return error instanceof NotAllowed ? error.message : undefined
@@ -59,7 +51,7 @@ export class HttpReceivers implements Receivers {
     try {
       const url = new URL(message.url)
       const deadline = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
-      const addresses = await withSignal(this.#findAddresses(url), deadline)
+      const addresses = await this.#findAddresses(url, message.accountId, deadline)
       return await this.#post(url, addresses, message, deadline)
     } catch (error) {
       return { kind: 'failed', responseStatus: null, error: explain(error, signal) }
@@ -67,11 +59,11 @@ export class HttpReceivers implements Receivers {
   }
 
   /** Rejects with NotAllowed if any of them is not public: which of them a connection would use, nobody knows. */
-  async #findAddresses({ hostname }: URL): Promise<readonly Resolved[]> {
+  async #findAddresses({ hostname }: URL, accountId: string, signal?: AbortSignal): Promise<readonly Resolved[]> {
     const literal = hostname.replace(/^\[(.*)\]$/, '$1')
     const isLiteral = parseAddress(literal) !== undefined
     const family = literal.includes(':') ? 6 : 4
-    const found = isLiteral ? [{ address: literal, family }] : await this.#resolve(hostname)
+    const found = isLiteral ? [{ address: literal, family }] : await this.#resolve(hostname, accountId, signal)
     if (found.length === 0) throw new Error('the name has no address')
     for (const { address } of found) {
       const parsed = parseAddress(address)
@@ -90,7 +82,8 @@ export class HttpReceivers implements Receivers {
       // Of its own: no connection is used that another address was checked for.
       agent: false,
       signal,
-      lookup: lookupIn(addresses),
+      // Every question is answered with the addresses that were checked.
+      lookup: (_hostname, options, callback) => answerLookup(addresses, options, callback),
       headers: {
         'content-type': 'application/json',
         'content-length': Buffer.byteLength(body),
@@ -108,26 +101,6 @@ export class HttpReceivers implements Receivers {
     } finally {
       sent.destroy()
     }
-  }
-}
-
-/** Answers every question with the addresses that were checked. */
-function lookupIn(addresses: readonly Resolved[]): LookupFunction {
-  const [first] = addresses as [Resolved]
-  return (_hostname, { all }, callback) => {
-    if (all) callback(null, [...addresses])
-    else callback(null, first.address, first.family)
-  }
-}
-
-async function withSignal<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const abort = () => reject(signal.reason)
-  signal.addEventListener('abort', abort)
-  try {
-    return await Promise.race([work, promise])
-  } finally {
-    signal.removeEventListener('abort', abort)
   }
 }
 

@@ -17,6 +17,7 @@ import type { Traces } from '../http/observe/open-telemetry.ts'
 import { throttled } from '../http/observe/throttled.ts'
 import { BEAT_EVERY_MS, EventStreams } from '../http/routes/event-streams.ts'
 import { buildServer } from '../http/server.ts'
+import { Names } from '../outbound/names.ts'
 import { steadyClock } from '../process/clock.ts'
 import { Deliveries } from '../process/deliveries.ts'
 import { RENEW_EVERY_MS } from '../tokens/dispatch.ts'
@@ -55,9 +56,18 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const now = options.now ?? machineClock(log)
   const metrics = new Metrics()
   const { promise: storeLost, resolve: onStoreLost } = Promise.withResolvers<Error>()
-  const traces = await tracesOf(config)
+  const names = options.names ?? new Names()
+  const traces = await tracesOf(config, names)
   const observed = traces === undefined ? metrics : traced(metrics, traces)
-  const latchkey = await openLatchkey(config, { ...options, now, log, metrics: observed, onStoreLost, serves: true })
+  const latchkey = await openLatchkey(config, {
+    ...options,
+    now,
+    log,
+    names,
+    metrics: observed,
+    onStoreLost,
+    serves: true,
+  })
   try {
     return { ...(await serve(config, latchkey, { ...options, now, log, metrics, traces })), storeLost }
   } catch (error) {
@@ -74,10 +84,10 @@ interface Observers {
 }
 
 /** Its libraries are loaded only where traces are wanted. */
-async function tracesOf({ otlpEndpoint, otelServiceName }: Config): Promise<Traces | undefined> {
+async function tracesOf({ otlpEndpoint, otelServiceName }: Config, { lookup }: Names): Promise<Traces | undefined> {
   if (otlpEndpoint === undefined) return undefined
   const { Traces } = await import('../http/observe/open-telemetry.ts')
-  return new Traces({ endpoint: otlpEndpoint, serviceName: otelServiceName, version: packageVersion() })
+  return new Traces({ endpoint: otlpEndpoint, serviceName: otelServiceName, version: packageVersion(), lookup })
 }
 
 const traced = (metrics: Metrics, traces: Traces): NonNullable<OpenOptions['metrics']> => ({
@@ -148,7 +158,7 @@ async function serve(
     gate: latchkey.gate,
     events,
     onChange,
-    authenticator: await authenticatorOf(config, registry, now, grants.jwt),
+    authenticator: await authenticatorOf(config, latchkey, now, grants.jwt),
     grantsFiles,
     metrics,
     traces,
@@ -160,9 +170,9 @@ async function serve(
     isDraining: () => draining,
     credentialHeader: config.credentialHeader,
     trustProxy: config.trustProxy,
-    signIn: await signInOf(config, log, grants.oidc),
+    signIn: await signInOf(config, latchkey, log, grants.oidc),
     rateLimits: rateLimitsOf(config, metrics, latchkey.limiter ?? limiter),
-    outsideReports: { ...outsideReportsOf(config, latchkey.limiter ?? limiter), queue: reports },
+    outsideReports: { ...outsideReportsOf(config, latchkey, latchkey.limiter ?? limiter), queue: reports },
   })
   limitConnections(server.server)
   const sockets = new Set<Socket>()
@@ -230,11 +240,11 @@ function rateLimitsOf(
   return new RateLimits(rateLimits, metrics.limited(shared ?? new LocalLimiter(() => performance.now())))
 }
 
-function outsideReportsOf({ leakReports, leakSources }: Config, shared: RateLimiter | undefined) {
+function outsideReportsOf({ leakReports, leakSources }: Config, { fetch }: Latchkey, shared: RateLimiter | undefined) {
   const monotonic = () => performance.now()
   return {
     limiter: leakReports ? (shared ?? new LocalLimiter(monotonic)) : undefined,
-    sources: leakSources.map((settings) => openLeakSource(settings, monotonic)),
+    sources: leakSources.map((settings) => openLeakSource(settings, monotonic, fetch)),
   }
 }
 
@@ -258,17 +268,18 @@ function grantsOf({ jwt, jwtGrants, oidc }: Config, parts: { readonly registry: 
 
 async function authenticatorOf(
   { jwt, trustEmail: trustsEmail }: Config,
-  registry: Registry,
+  { registry, fetch }: Latchkey,
   now: () => number,
   grants: GrantsFile | undefined,
 ): Promise<Authenticate> {
   if (jwt === undefined) return (key) => registry.authenticate(key)
   const { jwtAuthenticator } = await import('../http/access/jwt.ts')
-  return jwtAuthenticator(jwt, registry, now, { grants, trustsEmail })
+  return jwtAuthenticator({ ...jwt, fetch }, registry, now, { grants, trustsEmail })
 }
 
 async function signInOf(
   { oidc, trustEmail: trustsEmail }: Config,
+  { fetch }: Latchkey,
   log: Logger,
   file: GrantsFile | undefined,
 ): Promise<SignIn | undefined> {
@@ -282,7 +293,7 @@ async function signInOf(
   }
   const { OidcProvider } = await import('../http/access/oidc.ts')
   const grants = () => file.read()
-  const settings = { ...oidc, clientSecret: readSecret(oidc.clientSecret), trustsEmail }
+  const settings = { ...oidc, clientSecret: readSecret(oidc.clientSecret), trustsEmail, fetch }
   const provider = new OidcProvider(settings, () => grants().map(({ claim }) => claim))
   return { provider, grants, publicUrl }
 }

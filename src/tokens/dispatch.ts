@@ -160,7 +160,8 @@ export class Dispatch {
     }
     const secrets = openSecrets(webhook, now(), this.#parts)
     if (!this.#holds(webhook.id)) return this.#abort(webhook.id)
-    const message = { url: webhook.url, id: deliveryId(webhook.id, row.seq), secrets, row, at: now() }
+    const { id, accountId, url } = webhook
+    const message = { accountId, url, id: deliveryId(id, row.seq), secrets, row, at: now() }
     const outcome = await this.#receivers.send(message, signal)
     // Whether it was received is not known: it is sent again, by who holds the claim then.
     if (signal.aborted && outcome.kind === 'failed') return

@@ -11,6 +11,7 @@ import type { WebhookChange } from './webhook-plan.ts'
 
 /** An event for a receiver. */
 export interface Message {
+  readonly accountId: string
   readonly url: string
   /** The same over all attempts. */
   readonly id: string
@@ -26,7 +27,7 @@ export type SentRow = Omit<FeedRow, 'accountId' | 'tokenId' | 'action'> & { read
 /** How receivers of webhooks are reached. */
 export interface Receivers {
   /** Why nothing is sent to an address, as the end of a sentence; undefined if it may be, or if its name cannot be resolved now. */
-  findObstacle(url: string): Promise<string | undefined>
+  findObstacle(url: string, accountId: string): Promise<string | undefined>
   /** Never rejects. Ends early when the signal is aborted. */
   send(message: Message, signal: AbortSignal): Promise<Outcome>
 }

@@ -69,7 +69,7 @@ export class Webhooks {
     origin: Origin,
     idempotencyKey?: string,
   ): Promise<WithSecret<WebhookView>> {
-    await this.#requireReachable(fields.url)
+    await this.#requireReachable(caller, fields.url)
     const { store, keys } = this.#parts
     const { accountId } = caller
     const { url, events = null, order = 'strict' } = fields
@@ -93,7 +93,7 @@ export class Webhooks {
 
   async update(caller: Caller, id: string, update: WebhookUpdate, origin: Origin): Promise<WebhookView> {
     // Also of one that exists: an event is never sent to an address that was not checked.
-    if (update.url !== undefined) await this.#requireReachable(update.url)
+    if (update.url !== undefined) await this.#requireReachable(caller, update.url)
     return this.#view((await this.#change(caller, id, { kind: 'update', update }, origin)).webhook)
   }
 
@@ -123,7 +123,7 @@ export class Webhooks {
     const secrets = openSecrets(webhook, at, this.#parts)
     const about = { action: 'webhook.test', subject: id, subjectName: shownUrl(webhook.url), from: {}, to: {} }
     const row = { ...about, subAccount: null, seq: 0, at, by, byName, requestId, address }
-    const message = { url: webhook.url, id: `${id}_test_${at}`, secrets, row, at }
+    const message = { accountId: webhook.accountId, url: webhook.url, id: `${id}_test_${at}`, secrets, row, at }
     return this.#receivers.send(message, new AbortController().signal)
   }
 
@@ -140,7 +140,7 @@ export class Webhooks {
     idempotencyKey?: string,
   ): Promise<StoredDelivery> {
     const { url } = await this.#find(caller, id)
-    await this.#requireReachable(url)
+    await this.#requireReachable(caller, url)
     return this.#changeDelivery(caller, 'redeliver', id, deliveryId, origin, idempotencyKey)
   }
 
@@ -190,8 +190,8 @@ export class Webhooks {
     return this.#parts.store.changeWebhook(accountId, id, change, origin)
   }
 
-  async #requireReachable(url: string): Promise<void> {
-    const obstacle = await this.#receivers.findObstacle(url)
+  async #requireReachable({ accountId }: Caller, url: string): Promise<void> {
+    const obstacle = await this.#receivers.findObstacle(url, accountId)
     if (obstacle !== undefined) throw new Failure('invalid-request', `url ${obstacle}`)
   }
 }

@@ -39,7 +39,7 @@ kCmRCBnYERxZanmcpzQSXs1X/AljlKkbJ8qpVIW4clayyef9gWhFbNHWAA==
   })
   const body = Buffer.from('[{"token":"some_token","type":"some_type","url":"some_url"}]')
   const signature = 'MEUCIQDKZokqnCjrRtw0tni+2Ltvl/uiMJ1EGumEsp1BsNr32AIgQY1YXD2nlj+XNfGK4rBfkMJ1JDOQcYXxa2sY8FNkrKc='
-  const { requireSigned } = openLeakSource(source, () => 0)
+  const { requireSigned } = openLeakSource(source, () => 0, fetch)
   await requireSigned(request(id, signature), body)
   await assert.rejects(requireSigned(request(id, signature), Buffer.from(`${body} `)), REFUSED)
 })
@@ -52,7 +52,7 @@ test('a key that was removed from the file no longer counts, and one on another 
   const body = Buffer.from('[]')
   const signed = ({ privateKey }: typeof p256) => sign('sha256', body, privateKey).toString('base64')
   writeKeys({ a: pem(p256), b: pem(p384) })
-  const { requireSigned } = openLeakSource(source, () => 0)
+  const { requireSigned } = openLeakSource(source, () => 0, fetch)
   await requireSigned(request('a', signed(p256)), body)
   await assert.rejects(requireSigned(request('b', signed(p384)), body), REFUSED)
   writeKeys({})
@@ -66,9 +66,12 @@ test('without the keys of a source, which is asked over HTTPS only, nothing is b
   }
   const [silent] = readConfig({ LATCHKEY_LEAK_SOURCES: settings('http://127.0.0.1:9/') }).leakSources
   assert.ok(silent)
-  await assert.rejects(openLeakSource(silent, () => 0).requireSigned(request('a', 'AAAAAAAA'), Buffer.from('[]')), {
-    code: 'unavailable',
-  })
+  await assert.rejects(
+    openLeakSource(silent, () => 0, fetch).requireSigned(request('a', 'AAAAAAAA'), Buffer.from('[]')),
+    {
+      code: 'unavailable',
+    },
+  )
 })
 
 test('a source that is not described completely is refused', () => {

@@ -262,6 +262,7 @@ test('what a provider says about itself is read again after a while, and not for
     clientId: 'latchkey',
     clientSecret: 'secret',
     publicUrl: 'https://tokens.example.com',
+    fetch,
     trustsEmail: false,
   }
   const day = 24 * 60 * MINUTE

@@ -2,6 +2,7 @@
 import {
   createLocalJWKSet,
   createRemoteJWKSet,
+  customFetch,
   decodeJwt,
   errors,
   type JWTPayload,
@@ -23,6 +24,8 @@ interface JwtSettings {
   readonly audience: string
   /** The claim that holds the account's id. */
   readonly accountClaim: string
+  /** For the keys at a URL. */
+  readonly fetch: typeof globalThis.fetch
 }
 
 /** The permissions that the grants give for an account; everything if no grants file is configured. */
@@ -46,7 +49,7 @@ export function jwtAuthenticator(
   now: () => Timestamp,
   { grants, trustsEmail }: { readonly grants: GrantsFile | undefined; readonly trustsEmail: boolean },
 ): (presented: string) => Promise<Caller> {
-  const keys = keysAt(settings.jwks)
+  const keys = keysAt(settings)
   const permissionsFor = grantedBy(grants, trustsEmail)
   return async (presented) => {
     if (issuerOf(presented) !== settings.issuer) return registry.authenticate(presented)
@@ -117,9 +120,9 @@ function isKeyFault(error: unknown): boolean {
   return ['ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID', 'ERR_JOSE_GENERIC'].includes(error.code)
 }
 
-function keysAt(location: string): JWTVerifyGetKey {
+function keysAt({ jwks: location, fetch }: JwtSettings): JWTVerifyGetKey {
   try {
-    return /^https?:\/\//.test(location) ? remoteKeys(location) : fileKeys(location)
+    return /^https?:\/\//.test(location) ? remoteKeys(location, fetch) : fileKeys(location)
   } catch (error) {
     throw new OperatorError(
       `LATCHKEY_JWT_JWKS must be the address of a key set or a file that holds one: ${(error as Error).message}`,
@@ -128,8 +131,9 @@ function keysAt(location: string): JWTVerifyGetKey {
 }
 
 /** Fetches the key set again when a key id is unknown, such as after a rotation. */
-function remoteKeys(url: string): JWTVerifyGetKey {
-  return createRemoteJWKSet(new URL(url), { timeoutDuration: FETCH_TIMEOUT_MS, cooldownDuration: 1_000 })
+function remoteKeys(url: string, fetch: JwtSettings['fetch']): JWTVerifyGetKey {
+  const options = { timeoutDuration: FETCH_TIMEOUT_MS, cooldownDuration: 1_000, [customFetch]: fetch }
+  return createRemoteJWKSet(new URL(url), options)
 }
 
 /** A removed key is refused at once. */

@@ -41,10 +41,13 @@ export interface OutsideReports {
   readonly queue: ReportQueue
 }
 
+type Fetch = typeof globalThis.fetch
+
 /** `monotonic`: in milliseconds. */
-export function openLeakSource(settings: Settings, monotonic: () => number): LeakSource {
+export function openLeakSource(settings: Settings, monotonic: () => number, fetch: Fetch): LeakSource {
   const { name, keyIdHeader, signatureHeader } = settings
-  const findKey = 'keysUrl' in settings ? fetchedKeys(settings.keysUrl, monotonic) : keysInFile(settings.keysFile)
+  const findKey =
+    'keysUrl' in settings ? fetchedKeys(settings.keysUrl, monotonic, fetch) : keysInFile(settings.keysFile)
   return {
     name,
     async requireSigned({ headers }, body) {
@@ -62,12 +65,12 @@ function keysInFile(path: string): FindKey {
   return async (id) => read().get(id)
 }
 
-function fetchedKeys(url: string, monotonic: () => number): FindKey {
+function fetchedKeys(url: string, monotonic: () => number, fetch: Fetch): FindKey {
   let [keys, fetchedAt]: [Keys, number] = [new Map(), Number.NEGATIVE_INFINITY]
   let fetching: Promise<void> | undefined
   const limiter = new LocalLimiter(monotonic)
   const fetchKeys = async () => {
-    keys = await download(url)
+    keys = await download(url, fetch)
     fetchedAt = monotonic()
   }
   const isDue = async (id: string) =>
@@ -83,9 +86,9 @@ function fetchedKeys(url: string, monotonic: () => number): FindKey {
   }
 }
 
-async function download(url: string): Promise<Keys> {
+async function download(url: string, fetch: Fetch): Promise<Keys> {
   try {
-    const answer = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) })
+    const answer = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) })
     if (!answer.ok) throw new Error(`${answer.status}`)
     const chunks: Uint8Array[] = []
     let bytes = 0

@@ -13,6 +13,7 @@ interface OidcSettings {
   readonly publicUrl: string
   /** Also addresses of which the provider does not say whether they are verified. */
   readonly trustsEmail: boolean
+  readonly fetch: typeof globalThis.fetch
 }
 
 const TIMEOUT_SECONDS = 5
@@ -102,7 +103,7 @@ export class OidcProvider implements IdentityProvider {
   }
 }
 
-function discover({ issuer, clientId, clientSecret }: OidcSettings): Promise<client.Configuration> {
+function discover({ issuer, clientId, clientSecret, fetch }: OidcSettings): Promise<client.Configuration> {
   const server = new URL(issuer)
   // The signature of the ID token is checked as well, though it comes from the provider itself.
   const execute = [client.enableNonRepudiationChecks]
@@ -111,6 +112,7 @@ function discover({ issuer, clientId, clientSecret }: OidcSettings): Promise<cli
   return client.discovery(server, clientId, clientSecret, authenticateClient(clientSecret), {
     timeout: TIMEOUT_SECONDS,
     execute,
+    [client.customFetch]: (url, { body = null, ...options }) => fetch(url, { ...options, body }),
   })
 }
 

@@ -1,6 +1,7 @@
 // Traces, sent by OTLP over HTTP. Loaded only where OTEL_EXPORTER_OTLP_ENDPOINT is set; the libraries read the other OTEL_ variables of
 // the exporter, such as its headers.
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { LookupFunction } from 'node:net'
 import {
   type Context,
   defaultTextMapGetter,
@@ -24,6 +25,7 @@ export interface TraceSettings {
   readonly endpoint: string
   readonly serviceName: string
   readonly version: string
+  readonly lookup: LookupFunction
 }
 
 /** A request, while it is worked on. */
@@ -41,8 +43,9 @@ export class Traces {
   readonly #traced = new WeakMap<FastifyRequest, Traced>()
   readonly #propagator = new W3CTraceContextPropagator()
 
-  constructor({ endpoint, serviceName, version }: TraceSettings) {
-    const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/$/, '')}/v1/traces` })
+  constructor({ endpoint, serviceName, version, lookup }: TraceSettings) {
+    const url = `${endpoint.replace(/\/$/, '')}/v1/traces`
+    const exporter = new OTLPTraceExporter({ url, httpAgentOptions: { lookup } })
     this.#provider = new TracerProvider({
       resource: resourceFromAttributes({ 'service.name': serviceName, 'service.version': version }),
       // A caller who sends `traceparent` decides for its trace.

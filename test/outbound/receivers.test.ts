@@ -1,6 +1,7 @@
 // Which addresses webhooks may lead to, and that nothing is ever sent to any other.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { Names } from '../../src/outbound/names.ts'
 import { HttpReceivers, type Resolve, retryAfterOf } from '../../src/outbound/receivers.ts'
 import type { Message } from '../../src/tokens/event-ports.ts'
 import { parseAddress, parseBlock } from '../../src/tokens/verify/addresses.ts'
@@ -48,6 +49,7 @@ describe('addresses of receivers', () => {
   after(() => receiver.close())
 
   const message = (host: string): Message => ({
+    accountId: 'acc_1',
     url: `http://${host}:${receiver.port}/`,
     id: 'whk_1_1',
     secrets: ['whsec_c2VjcmV0'],
@@ -57,11 +59,12 @@ describe('addresses of receivers', () => {
       ...{ subAccount: null, from: {}, to: {}, requestId: null, address: null },
     },
   })
-  const receivers = (resolve?: Resolve, allowed: readonly string[] = []) =>
+  const names = new Names()
+  const receivers = (resolve: Resolve = names.resolve.bind(names), allowed: readonly string[] = []) =>
     new HttpReceivers({
       allowed: allowed.map((text) => parseBlock(text)).filter((block) => typeof block !== 'string'),
       version: '1',
-      ...(resolve && { resolve }),
+      resolve,
     })
   const assertRefused = async (own: HttpReceivers, host: string) => {
     const outcome = await own.send(message(host), new AbortController().signal)
@@ -73,7 +76,7 @@ describe('addresses of receivers', () => {
     assert.ok(FORBIDDEN.length >= 55)
     for (const host of FORBIDDEN) {
       await assertRefused(receivers(), host)
-      assert.match(String(await receivers().findObstacle(`http://${host}/`)), /not public/, host)
+      assert.match(String(await receivers().findObstacle(`http://${host}/`, 'acc_1')), /not public/, host)
     }
   })
 
@@ -98,7 +101,7 @@ describe('addresses of receivers', () => {
       let asked = 0
       const changing: Resolve = async () => named([asked++ === 0 ? first : '127.0.0.1'])
       const own = receivers(changing)
-      await own.findObstacle('http://receiver.example/')
+      await own.findObstacle('http://receiver.example/', 'acc_1')
       await assertRefused(own, 'receiver.example')
       assert.equal(asked, 2)
     }
@@ -116,8 +119,8 @@ describe('addresses of receivers', () => {
   test('a network that the operator allows is reached, and no other', async () => {
     const own = receivers(undefined, ['127.0.0.0/8'])
     assert.equal((await own.send(message('127.0.0.1'), new AbortController().signal)).kind, 'delivered')
-    assert.equal((await own.findObstacle('http://10.0.0.1/')) === undefined, false)
-    assert.equal(await own.findObstacle('http://127.0.0.1/'), undefined)
+    assert.equal((await own.findObstacle('http://10.0.0.1/', 'acc_1')) === undefined, false)
+    assert.equal(await own.findObstacle('http://127.0.0.1/', 'acc_1'), undefined)
   })
 
   test('a redirect is not followed', async () => {
@@ -146,7 +149,7 @@ test('public addresses are public, and a name that cannot be resolved is no reas
     version: '1',
     resolve: () => Promise.reject(new Error('ENOTFOUND')),
   })
-  assert.equal(await failing.findObstacle('https://receiver.example/'), undefined)
+  assert.equal(await failing.findObstacle('https://receiver.example/', 'acc_1'), undefined)
 })
 
 test('Retry-After is a number of seconds or a date', () => {
