@@ -2,15 +2,17 @@
 // and the connection goes to one of those that were checked: another resolution could give others.
 import { createHmac } from 'node:crypto'
 import type { IncomingMessage, RequestOptions } from 'node:http'
+import { networkInterfaces } from 'node:os'
 import type { Message, Receivers } from '../tokens/event-ports.ts'
 import type { Outcome } from '../tokens/model/delivery.ts'
 import { toTime } from '../tokens/model/times.ts'
 import { STEERING_CHARACTERS } from '../tokens/model/token.ts'
 import { secretBytes } from '../tokens/model/webhook.ts'
-import { type Block, containsAddress, parseAddress } from '../tokens/verify/addresses.ts'
+import { type Block, containsAddress, formatAddress, parseAddress } from '../tokens/verify/addresses.ts'
 import { isPublicAddress } from '../tokens/verify/public-addresses.ts'
 import { entryToWire } from '../wire/history.ts'
 import { answerLookup, type Resolved } from './names.ts'
+import { REFUSED_PORTS } from './refused-ports.ts'
 
 const TIMEOUT_MS = 15_000
 const MAX_ANSWER_BYTES = 4_096
@@ -23,6 +25,7 @@ export interface ReceiverSettings {
   readonly allowed: readonly Block[]
   readonly version: string
   readonly resolve: Resolve
+  readonly interfaces?: typeof networkInterfaces
 }
 
 class NotAllowed extends Error {}
@@ -30,9 +33,11 @@ class NotAllowed extends Error {}
 export class HttpReceivers implements Receivers {
   readonly #allowed: readonly Block[]
   readonly #resolve: Resolve
+  readonly #interfaces: typeof networkInterfaces
   readonly #agent: string
 
-  constructor({ allowed, version, resolve }: ReceiverSettings) {
+  constructor({ allowed, version, resolve, interfaces = networkInterfaces }: ReceiverSettings) {
+    this.#interfaces = interfaces
     this.#allowed = allowed
     this.#resolve = resolve
     this.#agent = `Latchkey/${version}`
@@ -58,21 +63,44 @@ export class HttpReceivers implements Receivers {
     }
   }
 
-  /** Rejects with NotAllowed if any of them is not public: which of them a connection would use, nobody knows. */
-  async #findAddresses({ hostname }: URL, accountId: string, signal?: AbortSignal): Promise<readonly Resolved[]> {
+  /** Rejects with NotAllowed if any of them is not public, or this machine's: which of them a connection would use, nobody knows. */
+  async #findAddresses(url: URL, accountId: string, signal?: AbortSignal): Promise<readonly Resolved[]> {
+    const { hostname, port } = url
+    if (port !== '' && REFUSED_PORTS.has(Number(port))) {
+      throw new NotAllowed(`must not name port ${port}, which is for another protocol`)
+    }
     const literal = hostname.replace(/^\[(.*)\]$/, '$1')
     const isLiteral = parseAddress(literal) !== undefined
     const family = literal.includes(':') ? 6 : 4
     const found = isLiteral ? [{ address: literal, family }] : await this.#resolve(hostname, accountId, signal)
     if (found.length === 0) throw new Error('the name has no address')
-    for (const { address } of found) {
-      const parsed = parseAddress(address)
-      const isFine =
-        parsed && (isPublicAddress(parsed) || this.#allowed.some((block) => containsAddress(block, parsed)))
-      if (!isFine)
-        throw new NotAllowed('must not lead to an address that is not public; the operator can allow networks')
-    }
+    for (const { address } of found) this.#requireAllowed(address)
     return found
+  }
+
+  #requireAllowed(text: string): void {
+    const address = parseAddress(text)
+    if (address && this.#allowed.some((block) => containsAddress(block, address))) return
+    if (address === undefined || !isPublicAddress(address)) {
+      throw new NotAllowed('must not lead to an address that is not public; the operator can allow networks')
+    }
+    if (this.#ownAddresses().includes(formatAddress(address))) {
+      throw new NotAllowed('must not lead to this machine; the operator can allow networks')
+    }
+  }
+
+  /** As they are now: a machine gets others while it runs. */
+  #ownAddresses(): readonly string[] {
+    try {
+      const all = Object.values(this.#interfaces()).flatMap((addresses) => addresses ?? [])
+      return all
+        .map(({ address }) => parseAddress(address))
+        .flatMap((address) => (address ? formatAddress(address) : []))
+    } catch (error) {
+      throw new NotAllowed(
+        `cannot be checked: this machine does not tell its own addresses (${(error as Error).message})`,
+      )
+    }
   }
 
   async #post(url: URL, addresses: readonly Resolved[], message: Message, signal: AbortSignal): Promise<Outcome> {

@@ -97,7 +97,7 @@ const TABLE: readonly (readonly [name: string | null, line: string])[] = [
   [null, 'key list --account $account'],
   [null, 'verifier list --account $account'],
   [null, 'verifier evict vfr_none'],
-  ['hook', 'webhook create --account $account --url http://127.0.0.1:9/hook --event account.rename'],
+  ['hook', 'webhook create --account $account --url http://127.0.0.1:2/hook --event account.rename'],
   [null, 'webhook create --account $account --url http://10.0.0.1/'],
   [null, 'webhook update $hook --order none --event account.*'],
   [null, 'webhook update $hook --all-events --status inactive'],

@@ -253,7 +253,7 @@ function describeWebhooks(engine: Engine): void {
       const gone = await WebhookReceiver.start()
       await gone.close()
       const made = []
-      for (const url of [silent.url, slow.url, `http://127.0.0.1:9/`, quick.url]) {
+      for (const url of [silent.url, slow.url, `http://127.0.0.1:2/`, quick.url]) {
         made.push(await create({ url, events: ['token.update'] }))
       }
       const { id } = await estate.token()
@@ -297,8 +297,8 @@ function describeWebhooks(engine: Engine): void {
       ]
       for (const body of refused) assert.equal((await ask('POST', '', body)).status, 400, JSON.stringify(body))
       const made = []
-      for (let n = 0; n < 20; n++) made.push(await create({ url: 'http://127.0.0.1:9/', events: ['key.*'] }))
-      const heard = await ask('POST', '', { url: 'http://127.0.0.1:9/' })
+      for (let n = 0; n < 20; n++) made.push(await create({ url: 'http://127.0.0.1:2/', events: ['key.*'] }))
+      const heard = await ask('POST', '', { url: 'http://127.0.0.1:2/' })
       assert.deepEqual([heard.status, heard.headers['x-latchkey-error']], [409, 'too-many-webhooks'])
       const page = (await ask('GET', '?limit=3&page=2')).json.data
       assert.deepEqual([page.total, page.items.length, page.items[0]._id], [20, 3, made[16]._id])

@@ -1,5 +1,6 @@
 // Which addresses webhooks may lead to, and that nothing is ever sent to any other.
 import assert from 'node:assert/strict'
+import type { networkInterfaces } from 'node:os'
 import { after, before, describe, test } from 'node:test'
 import { Names } from '../../src/outbound/names.ts'
 import { HttpReceivers, type Resolve, retryAfterOf } from '../../src/outbound/receivers.ts'
@@ -13,7 +14,16 @@ const FORBIDDEN = [
   ...['127.0.0.1', '127.1', '127.255.255.254', '0.0.0.0', '0', '2130706433', '0x7f000001', '0177.0.0.1', '127.0.1'],
   ...['10.0.0.1', '10.255.255.255', '172.16.0.1', '172.31.255.255', '192.168.0.1', '192.168.255.255'],
   ...['169.254.169.254', '169.254.0.1', '100.64.0.1', '100.127.255.255', '192.0.0.1', '192.0.2.1', '192.88.99.1'],
-  ...['198.18.0.1', '198.19.255.255', '198.51.100.1', '203.0.113.1', '224.0.0.1', '239.255.255.255', '240.0.0.1'],
+  ...[
+    '168.63.129.16',
+    '198.18.0.1',
+    '198.19.255.255',
+    '198.51.100.1',
+    '203.0.113.1',
+    '224.0.0.1',
+    '239.255.255.255',
+    '240.0.0.1',
+  ],
   ...[
     '255.255.255.255',
     '[::1]',
@@ -60,11 +70,16 @@ describe('addresses of receivers', () => {
     },
   })
   const names = new Names()
-  const receivers = (resolve: Resolve = names.resolve.bind(names), allowed: readonly string[] = []) =>
+  const receivers = (
+    resolve: Resolve = names.resolve.bind(names),
+    allowed: readonly string[] = [],
+    interfaces?: typeof networkInterfaces,
+  ) =>
     new HttpReceivers({
       allowed: allowed.map((text) => parseBlock(text)).filter((block) => typeof block !== 'string'),
       version: '1',
       resolve,
+      ...(interfaces && { interfaces }),
     })
   const assertRefused = async (own: HttpReceivers, host: string) => {
     const outcome = await own.send(message(host), new AbortController().signal)
@@ -121,6 +136,53 @@ describe('addresses of receivers', () => {
     assert.equal((await own.send(message('127.0.0.1'), new AbortController().signal)).kind, 'delivered')
     assert.equal((await own.findObstacle('http://10.0.0.1/', 'acc_1')) === undefined, false)
     assert.equal(await own.findObstacle('http://127.0.0.1/', 'acc_1'), undefined)
+  })
+
+  test('nothing is sent to an address of this machine, as they are at that moment, unless the operator allows it', async () => {
+    const interfaceWith = (address: string) => ({ address, netmask: '', mac: '', internal: false, cidr: null })
+    const own = (addresses: readonly string[], allowed: readonly string[] = []) =>
+      receivers(
+        async () => named(['8.8.8.8', '2001:4860:4860::8888']),
+        allowed,
+        () => ({
+          lo: undefined,
+          eth0: addresses.map((address) => ({ ...interfaceWith(address), family: 'IPv4' })),
+        }),
+      )
+    const obstacleFor = (receivers: HttpReceivers) => receivers.findObstacle('https://receiver.example/', 'acc_1')
+    for (const address of ['8.8.8.8', '2001:4860:4860:0::8888', '::ffff:8.8.8.8']) {
+      assert.match(String(await obstacleFor(own(['1.1.1.1', address]))), /this machine/)
+    }
+    assert.equal(await obstacleFor(own(['1.1.1.1', 'fe80::1%eth0'])), undefined)
+    assert.equal(await obstacleFor(own(['8.8.8.8'], ['8.8.8.8/32'])), undefined)
+    const unknown = receivers(undefined, [], () => {
+      throw new Error('no netlink')
+    })
+    assert.match(String(await unknown.findObstacle('https://8.8.8.8/', 'acc_1')), /cannot be checked.*no netlink/)
+  })
+
+  test('nothing is sent to a port that fetch refuses, whatever the operator allows', async () => {
+    // Asks fetch itself, without a connection.
+    const dispatch = () => {
+      throw new Error('not refused')
+    }
+    const isRefused = async (port: number) => {
+      const init = { dispatcher: { dispatch } } as unknown as RequestInit
+      const { cause } = await fetch(`http://127.0.0.1:${port}/`, init).catch((error) => error)
+      return cause.message === 'bad port'
+    }
+    const own = receivers(undefined, ['127.0.0.0/8'])
+    for (let port = 0; port <= 10_100; port++) {
+      const obstacle = await own.findObstacle(`http://127.0.0.1:${port}/`, 'acc_1')
+      const expected = (await isRefused(port)) ? `must not name port ${port}, which is for another protocol` : undefined
+      assert.equal(obstacle, expected)
+    }
+    const outcome = await own.send(
+      { ...message('127.0.0.1'), url: 'http://127.0.0.1:25/' },
+      new AbortController().signal,
+    )
+    assert.ok(outcome.kind === 'failed')
+    assert.match(outcome.error, /port 25/)
   })
 
   test('a redirect is not followed', async () => {

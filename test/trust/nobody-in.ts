@@ -44,7 +44,7 @@ async function webhookOf({ running: { operator, registry }, mine }: Estate): Pro
   const { items } = await registry.webhooks.list(caller, { page: 1, limit: 20 })
   const old = items.slice(10).map(({ webhook }) => registry.webhooks.delete(caller, webhook.id, operator.origin()))
   await Promise.all(old)
-  const fields = { url: 'http://127.0.0.1:9/', events: ['account.rename'] }
+  const fields = { url: 'http://127.0.0.1:2/', events: ['account.rename'] }
   return (await registry.webhooks.create(caller, fields, operator.origin())).webhook.id
 }
 

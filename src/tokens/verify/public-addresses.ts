@@ -2,12 +2,13 @@
 // who only gives an address, would reach what this machine alone can reach.
 import { type Address, type Block, containsAddress, parseBlock } from './addresses.ts'
 
-/** By the registries of special-purpose addresses (RFC 6890 and its updates), multicast included. */
+/** By the registries of special-purpose addresses (RFC 6890 and its updates), multicast included; and the host of Azure's machines. */
 const SPECIAL_IPV4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
   '127.0.0.0/8',
+  '168.63.129.16',
   '169.254.0.0/16',
   '172.16.0.0/12',
   '192.0.0.0/24',
