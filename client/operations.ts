@@ -867,7 +867,10 @@ export interface Webhook {
   readonly order: 'strict' | 'none'
   /** Whether events are sent */
   readonly status: 'active' | 'inactive'
-  /** Events that it has not got yet */
+  /**
+   * Events that it has not got yet. Where it is more than 10,000 entries of the history behind, all further ones
+   * count
+   */
   readonly behind: number
   /** When the last event was delivered */
   readonly lastSuccessAt: string | null

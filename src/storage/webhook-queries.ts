@@ -105,25 +105,35 @@ export function listDeliveries(
   }
 }
 
-/** Deliveries that were put aside, and the events after the position. */
+/** Of the history after a position, as many rows are looked at; and as many deliveries that were put aside are counted. */
+const LOOKED_AT = 10_000
+
+/** Deliveries that were put aside, and the events after the position. Further rows of the history count as events, whatever they are. */
 export function readBehind(dialect: Dialect, webhook: StoredWebhook): Question<Behind> {
+  const actions = actionsOf(webhook)
   const values = new Values(dialect.sign)
-  const [id, position] = [values.add(webhook.id), `CAST(${values.add(webhook.position)} AS bigint)`]
-  const conditions = values.conditions([
-    [webhook.accountId, (parameter) => `h.account_id = ${parameter}`],
-    [actionsOf(webhook), (parameter) => dialect.among('h.action', parameter)],
-  ])
+  const [id, account] = [values.add(webhook.id), values.add(webhook.accountId)]
+  const bigint = (value: number) => `CAST(${values.add(value)} AS bigint)`
+  // A webhook that gets every event needs no look: the history has no gaps.
+  const [position, upTo] = [bigint(webhook.position), bigint(webhook.position + (actions === null ? 1 : LOOKED_AT))]
+  const filter = values
+    .conditions([[actions, (parameter) => dialect.among('h.action', parameter)]])
+    .map((each) => ` AND ${each}`)
   return {
-    sql: `SELECT CAST(aside.events + news.events AS bigint), aside.since, news.since FROM (
-        SELECT count(*) AS events, min(first_at) AS since FROM webhook_deliveries
-        WHERE webhook_id = ${id} AND next_at IS NOT NULL AND seq <= ${position}) AS aside, (
-        SELECT count(*) AS events, min(h.at) AS since FROM history h WHERE ${conditions.join(' AND ')} AND h.seq > ${position}
-      ) AS news`,
+    sql: `SELECT CAST(aside.events + news.events AS bigint), aside.since, news.since, further.head - ${upTo}, further.since FROM (
+        SELECT count(*) AS events, min(first_at) AS since FROM (
+          SELECT first_at FROM webhook_deliveries
+          WHERE webhook_id = ${id} AND next_at IS NOT NULL AND seq <= ${position} LIMIT ${LOOKED_AT}) AS counted) AS aside, (
+        SELECT count(*) AS events, min(h.at) AS since FROM history h
+        WHERE h.account_id = ${account} AND h.seq > ${position} AND h.seq <= ${upTo}${filter.join('')}) AS news, (
+        SELECT coalesce((SELECT seq FROM history_heads WHERE account_id = ${account}), 0) AS head,
+          (SELECT at FROM history WHERE account_id = ${account} AND seq = ${upTo} + 1) AS since
+      ) AS further`,
     values: values.list,
-    read: ([row = [0, null, null]]) => {
-      const [events, ...since] = row as [number, ...(number | null)[]]
-      const known = since.filter((each) => each !== null)
-      return { events, since: known.length === 0 ? null : Math.min(...known) }
+    read: ([row = [0, null, null, 0, null]]) => {
+      const [events, aside, news, further, since] = row as [number, number | null, number | null, number, number | null]
+      const known = [aside, news, since].filter((each) => each !== null)
+      return { events: events + Math.max(0, further), since: known.length === 0 ? null : Math.min(...known) }
     },
   }
 }

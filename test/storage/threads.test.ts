@@ -42,6 +42,7 @@ describe('a long question', () => {
   let opened: TestSqlite
   let mine: Account
   let theirs: Account
+  const webhookOf = (account: Account) => new Estate(opened).webhookRecord(account)
   before(async () => {
     opened = await openEmptySqlite()
     const estate = new Estate(opened)
@@ -60,6 +61,7 @@ describe('a long question', () => {
       () => store.listHistory(mine.id, FIRST_PAGE),
       () => store.listSubAccounts(mine.id, FIRST_PAGE),
       () => store.findNames(mine.id, []),
+      () => store.readBehind(webhookOf(mine)),
     ]
     for (const ask of asks) await assert.rejects(inRequest(store, { waitedMs: 3_000 }, ask), UNAVAILABLE)
   })
@@ -83,6 +85,16 @@ describe('a long question', () => {
     asking.push(search(store, theirs).then(() => order.push('theirs')))
     await Promise.all(asking)
     assert.ok(order.indexOf('theirs') < 50, `answered after ${order.indexOf('theirs')}`)
+  })
+
+  test('of one account does not keep upkeep waiting, such as the search for tokens that expire', async () => {
+    const { store } = opened
+    await store.ping()
+    const order: string[] = []
+    const asking = Array.from({ length: 100 }, () => store.readBehind(webhookOf(mine)).then(() => order.push('mine')))
+    asking.push(store.findUnannounced(1, 2, 1, 10).then(() => order.push('upkeep')))
+    await Promise.all(asking)
+    assert.ok(order.indexOf('upkeep') < 50, `answered after ${order.indexOf('upkeep')}`)
   })
 
   test('is refused at once where too many of its account wait, and others are answered', async () => {

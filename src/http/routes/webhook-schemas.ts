@@ -16,7 +16,11 @@ export const Webhook = Type.Object(
     }),
     order: oneOf(ORDERS, 'Whether an event waits for those before it'),
     status: oneOf(STATUSES, 'Whether events are sent'),
-    behind: Type.Integer({ description: 'Events that it has not got yet', examples: [0] }),
+    behind: Type.Integer({
+      description:
+        'Events that it has not got yet. Where it is more than 10,000 entries of the history behind, all further ones count',
+      examples: [0],
+    }),
     lastSuccessAt: timeOrNull('When the last event was delivered'),
     disabledBecause: orNull({
       enum: [...DISABLED_REASONS, null],

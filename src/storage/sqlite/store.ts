@@ -230,11 +230,13 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   listFormerImportedOf = this.#longQuery('listFormerImportedOf')
   countExpiring = this.#upkeep('countExpiring')
   findUnannounced = this.#upkeep('findUnannounced')
-  readBehind = this.#upkeep('readBehind')
   readLagging = this.#upkeep('readLagging')
   readRows = this.#upkeep('readRows')
   readonly #readChainHeads = this.#upkeep('readChainHeads')
   readonly #readChainPart = this.#upkeep('readChainPart')
+
+  readBehind: Store['readBehind'] = async (webhook) =>
+    this.#askLong('readBehind', webhook.accountId, webhook) as Promise<Result<typeof reads.readBehind>>
 
   /** Also requires that changes are possible, such as switching a token off. */
   async ping() {
@@ -371,9 +373,14 @@ class SqliteStore implements Store, StoreFiles, Revocations {
     return this.#read(() => read(this.#db, ...args))
   }
 
-  async #askReader(name: string, accountId: string, ...args: readonly unknown[]): Promise<unknown> {
+  #askReader(name: string, accountId: string, ...args: readonly unknown[]): Promise<unknown> {
+    return this.#askLong(name, accountId, accountId, ...args)
+  }
+
+  /** On a reader thread, in the turn of an account. */
+  async #askLong(name: string, accountId: string, ...args: readonly unknown[]): Promise<unknown> {
     this.#requireOpen()
-    return this.#readers.ask(accountId, name, [accountId, ...args])
+    return this.#readers.ask(accountId, name, args)
   }
 
   #read<Value>(work: () => Value): Value {

@@ -67,6 +67,22 @@ export const describeWebhookStore: Part = (estate) => {
 
   const historyOf = async ({ id }: Account) => (await estate().store.listHistory(id, { page: 1, limit: 1 })).items
 
+  test('how far a webhook is behind costs no more for a long history: what is far from its position counts without a look', async () => {
+    const { store } = estate()
+    const account = await estate().account()
+    for (let n = 0; n < 3; n++) await estate().key(account)
+    const { items } = await store.listHistory(account.id, { page: 1, limit: 10 })
+    const atOf = (wanted: number) => items.find(({ seq }) => seq === wanted)?.at ?? assert.fail()
+    const behind = (fields: object) => store.readBehind(estate().webhookRecord(account, fields))
+    const filter = { events: '["account.create"]' }
+    assert.deepEqual(await behind({ position: 0, ...filter }), { events: 1, since: atOf(1) })
+    assert.deepEqual(await behind({ position: 1, ...filter }), { events: 0, since: null })
+    // As if ten thousand rows were before these.
+    assert.deepEqual(await behind({ position: 1 - 10_000, ...filter }), { events: 4, since: atOf(1) })
+    assert.deepEqual(await behind({ position: 2 - 10_000, events: '["token.*"]' }), { events: 2, since: atOf(3) })
+    assert.deepEqual(await behind({ position: 1 }), { events: 3, since: atOf(2) })
+  })
+
   test('a feed has as many rows as are asked for, the oldest of those that a filter lets through', async () => {
     const { store } = estate()
     const account = await estate().account()
