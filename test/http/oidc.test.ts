@@ -240,6 +240,23 @@ function describeSignIn(engine: Engine): void {
       }
     })
 
+    test('behind a trusted proxy a sign-in is from the address of the person, in the list and in the history', async () => {
+      const proxied = await SignInWorld.open(engine, { LATCHKEY_TRUST_PROXY: '127.0.0.1' })
+      try {
+        proxied.nextDay()
+        const { browser, callback } = await proxied.begin()
+        await browser.open(callback, 'GET', [['x-forwarded-for', '203.0.113.9']])
+        const [session] = (await proxied.ask(browser, `${API}/session`)).json.data.items
+        const [entry] = (await proxied.estate.mineAsks({ path: `${API}/history` })).json.data.items
+        assert.deepEqual(
+          [entry.action, entry.address, session.address],
+          ['session.sign-in', '203.0.113.9', '203.0.113.9'],
+        )
+      } finally {
+        await proxied.close()
+      }
+    })
+
     test('owners of the whole account see its grants and what they make of claims, and others see none', async () => {
       const { mine, theirs } = world.estate
       const [{ id: north }] = mine.subAccounts

@@ -7,6 +7,7 @@ import type { RawQuery } from '../../tokens/model/page.ts'
 import type { StoredSession } from '../../tokens/model/session.ts'
 import { type Person, personId } from '../../tokens/sessions.ts'
 import { isObject } from '../../tokens/verify/is-object.ts'
+import { addressOf } from '../access/client-address.ts'
 import {
   CALLBACK,
   CONSOLE,
@@ -219,7 +220,7 @@ class SignInHandlers {
   }
 }
 
-const sourceOf = ({ id, ip }: FastifyRequest) => ({ requestId: id, address: ip })
+const sourceOf = (request: FastifyRequest) => ({ requestId: request.id, address: addressOf(request) })
 
 function sendPage(reply: FastifyReply, { status, html }: ReturnType<typeof refusalPage>): FastifyReply {
   return reply.code(status).headers(PAGE_HEADERS).send(html)
