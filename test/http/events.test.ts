@@ -127,6 +127,21 @@ function describeEvents(engine: Engine): void {
       }
     })
 
+    test('a reset tells a caller who sees some sub-accounts nothing of what happens in the others', async () => {
+      const [one, two] = estate.mine.subAccounts
+      const limited = await keyFor('viewer', [one.id])
+      const reset = async () => {
+        const reader = await open('', limited.key, { 'last-event-id': 'of-another-time' })
+        const [event] = await reader.count(1)
+        reader.close()
+        return event
+      }
+      const before = await reset()
+      await estate.token({ subAccountId: two.id })
+      assert.equal(before?.event, 'feed.reset')
+      assert.deepEqual(await reset(), before)
+    })
+
     test('a stream ends when its key is revoked, without what follows', async () => {
       const { id } = await estate.token()
       const key = await keyFor('viewer')

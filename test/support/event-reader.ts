@@ -2,6 +2,7 @@
 const { request } = process.getBuiltinModule('node:http')
 
 export interface ServerEvent {
+  /** Empty without one. */
   readonly id: string
   readonly event: string
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back
@@ -81,7 +82,7 @@ export class EventReader {
 
 function parse(block: string): ServerEvent | undefined {
   const fields = new Map(block.split('\n').map((line) => line.split(/: (.*)/s, 2) as [string, string]))
-  const [id, event, data] = [fields.get('id'), fields.get('event'), fields.get('data')]
-  if (id === undefined || event === undefined || data === undefined) return undefined
+  const [id = '', event, data] = [fields.get('id'), fields.get('event'), fields.get('data')]
+  if (event === undefined || data === undefined) return undefined
   return { id, event, data: JSON.parse(data) }
 }

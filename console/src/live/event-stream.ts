@@ -6,7 +6,8 @@ const LONGEST_WAIT_MS = 60_000
 const SILENT_MS = 45_000
 
 export interface StreamEvent {
-  readonly id: string
+  /** A reset may have none. */
+  readonly id: string | undefined
   readonly name: string
   readonly data: string
 }
@@ -66,7 +67,7 @@ async function* eventsOf(body: ReadableStream<Uint8Array>, onSign: () => void): 
     rest = blocks.pop() ?? ''
     for (const block of blocks) {
       const { id, event, data } = fieldsOf(block)
-      if (id !== undefined && event !== undefined && data !== undefined) yield { id, name: event, data }
+      if (event !== undefined && data !== undefined) yield { id, name: event, data }
     }
   }
 }

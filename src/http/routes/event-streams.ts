@@ -68,7 +68,7 @@ export class EventStreams {
         leave()
       })
       this.#streams.add(stream)
-      if (!isThere) stream.body.write(frame(RESET, this.#feed.positionOf(caller, head), {}))
+      if (!isThere) stream.body.write(frame(RESET, resetPosition(caller, head), {}))
       this.#outsideOfRequests(() => stream.advance(head))
       return stream.body
     } catch (error) {
@@ -175,6 +175,9 @@ class EventStream {
 /** As a response would say it. */
 const reasonOf = (error: unknown) => (error instanceof Failure ? error.message : 'Internal server error')
 
-function frame(event: string, id: number | string, data: object): string {
-  return `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+/** None for those who see some of the rows only: it would change with each that they do not see. */
+const resetPosition = ({ permissions }: Caller, head: number) => (permissions.subAccounts === null ? head : undefined)
+
+function frame(event: string, id: number | string | undefined, data: object): string {
+  return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 }
