@@ -26,7 +26,9 @@ const STATUSES: Readonly<Record<Status, string>> = {
 
 export function columnsFor({ may }: Session): readonly Column[] {
   const hasActions = may.includes('usage') || may.includes('rotate') || may.includes('disable')
-  return hasActions ? COLUMNS : COLUMNS.slice(0, -1)
+  const isShown = (column: Column) =>
+    column === 'Last used' ? may.includes('usage') : column !== 'Actions' || hasActions
+  return COLUMNS.filter(isShown)
 }
 
 export function tokenRow(token: Token, session: Session, actions: TokenActions): HTMLElement {

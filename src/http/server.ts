@@ -13,7 +13,7 @@ import Fastify, {
 } from 'fastify'
 import { Failure } from '../tokens/errors.ts'
 import type { GateEvents } from '../tokens/gate.ts'
-import type { Caller } from '../tokens/model/permissions.ts'
+import { type Caller, seesVerifiers } from '../tokens/model/permissions.ts'
 import { isOfPortal } from '../tokens/portal.ts'
 import type { Origin } from '../tokens/record/history.ts'
 import type { Registry } from '../tokens/registry.ts'
@@ -301,11 +301,14 @@ function during<Result>(registry: Registry, request: FastifyRequest, work: () =>
   return registry.during({ waitedMs: admittedAt - startedAt, isGone: () => socket.destroyed }, work)
 }
 
-function gateEvents({ raw: { socket } }: FastifyRequest, reply: FastifyReply): GateEvents {
+function gateEvents({ raw: { socket }, caller }: FastifyRequest, reply: FastifyReply): GateEvents {
   return {
     // Node.js sets it back at the next request of the connection.
     onWaiting: () => void socket.setTimeout(CONFIRMATION_MS),
-    onConfirmed: (confirmed, of) => void reply.header('x-latchkey-confirmed', `${confirmed}/${of}`),
+    onConfirmed(confirmed, of) {
+      const isTold = caller !== undefined && seesVerifiers(caller.permissions)
+      if (isTold) reply.header('x-latchkey-confirmed', `${confirmed}/${of}`)
+    },
   }
 }
 

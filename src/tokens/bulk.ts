@@ -30,7 +30,7 @@ export class Bulk {
   }
 
   async preview(caller: Caller, { filter, expectedTotal }: BulkRequest, { at }: Origin): Promise<BulkPreview> {
-    const query = scopedQuery(readTokenQuery(filter, at), caller.permissions.subAccounts)
+    const query = scopedQuery(readTokenQuery(filter, at), caller.permissions)
     const page = { page: 1, limit: SAMPLE }
     const found = query && (await this.#parts.store.listTokens(caller.accountId, { ...query, ...page }))
     if (found === undefined) throw new Failure('sub-account-forbidden')

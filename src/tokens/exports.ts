@@ -33,7 +33,7 @@ export class Exports {
   /** Without credentials, with details. */
   async tokens(caller: Caller, filter: TokenFilter): Promise<ReadPart<Token>> {
     const { accountId } = caller
-    const scoped = scopedQuery(filter, caller.permissions.subAccounts)
+    const scoped = scopedQuery(filter, caller.permissions)
     const { subAccountId } = scoped ?? {}
     const isOwned = subAccountId === undefined || (await this.#store.findSubAccount(accountId, subAccountId))
     if (scoped === undefined || !isOwned) throw new Failure('sub-account-forbidden')

@@ -175,7 +175,7 @@ export class Registry {
   }
 
   async listTokens(caller: Caller, query: TokenQuery, view: TokenView = {}): Promise<Page<Token>> {
-    const scoped = scopedQuery(query, caller.permissions.subAccounts)
+    const scoped = scopedQuery(query, caller.permissions)
     const slice = scoped && (await this.#parts.store.listTokens(caller.accountId, scoped))
     if (slice === undefined) throw new Failure('sub-account-forbidden')
     const items = await this.#views.show(slice.items, viewFor(caller, view))

@@ -1,6 +1,6 @@
 // Tokens as callers see them: with the credential, or with what may be seen of it, and with details where asked for.
 import { Failure, failure } from './errors.ts'
-import type { Caller } from './model/permissions.ts'
+import { type Caller, seesUse } from './model/permissions.ts'
 import { NO_ACTIVITY, type RecentUses, shownInDetails, type Timestamp, type Token } from './model/token.ts'
 import { NO_USES, recentQuestion, recentUses } from './model/usage.ts'
 import type { ActivityStore, ExportedRow, Parts, TokenRow, UsageStore } from './ports.ts'
@@ -12,11 +12,14 @@ export interface TokenView {
   readonly details?: boolean
   readonly masked?: boolean
   readonly withoutMetadata?: boolean
+  /** As if never used. */
+  readonly withoutUse?: boolean
 }
 
 /** Callers who may see credentials can still ask not to. Metadata is the account's: developers in the portal do not see it. */
 export function viewFor({ permissions }: Caller, { details = false, masked = false }: TokenView): TokenView {
-  return { details, masked: masked || !permissions.reveal, withoutMetadata: permissions.may !== undefined }
+  const { reveal, may } = permissions
+  return { details, masked: masked || !reveal, withoutMetadata: may !== undefined, withoutUse: !seesUse(permissions) }
 }
 
 export type ViewPorts = ActivityStore & VaultStore & Pick<UsageStore, 'readUsage'>
@@ -65,7 +68,7 @@ export class TokenViews {
   async #withDetails(
     rows: readonly ExportedRow[],
     tokens: readonly Token[],
-    { withoutMetadata }: TokenView,
+    { withoutMetadata, withoutUse }: TokenView,
     known?: ReadonlyMap<string, RecentUses>,
   ): Promise<Token[]> {
     const { store, now } = this.#parts
@@ -75,12 +78,13 @@ export class TokenViews {
     const at = now()
     const [activity, uses] = await Promise.all([
       store.findActivity(ids, at),
-      known ?? this.#readUses(first.token.accountId, ids, at),
+      known ?? (withoutUse ? new Map<string, RecentUses>() : this.#readUses(first.token.accountId, ids, at)),
     ])
     return rows.map(({ token, subAccount }, i) => {
       const usage = uses.get(token.id) ?? NO_USES
       const shown = withoutMetadata ? { ...shownInDetails(token), metadata: null } : shownInDetails(token)
-      const stored = { ...shown, ...(activity.get(token.id) ?? NO_ACTIVITY), usage }
+      const { formerCredentialUntil, ...used } = activity.get(token.id) ?? NO_ACTIVITY
+      const stored = { ...shown, ...(withoutUse ? NO_ACTIVITY : used), formerCredentialUntil, usage }
       return { ...(tokens[i] as Token), details: { ...stored, ...listedState(token, subAccount, at) } }
     })
   }

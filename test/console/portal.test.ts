@@ -247,6 +247,7 @@ describe('the portal', () => {
     const page = await open(await make({ may: ['read'] }))
     await page.getByRole('row').filter({ hasText: 'token 0' }).waitFor()
     assert.deepEqual(await page.getByRole('button').allTextContents(), ['Previous', 'Next'])
+    assert.equal(await page.getByRole('columnheader', { name: 'Last used' }).count(), 0)
     const creating = await open(await make({ may: ['create'] }))
     await creating.getByRole('button', { name: 'Create token' }).waitFor()
     await creating.getByText('The tokens that there are already are not shown').waitFor()

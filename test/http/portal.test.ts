@@ -128,6 +128,43 @@ function describePortal(engine: Engine): void {
       assert.match((await askAs(session, { path: `${TOKEN}/${made.json.data._id}` })).json.data.token, /^lk_tok_…....$/)
     })
 
+    test('how and from where a token was used is for sessions with `usage` only: in details, filters, orders and CSV', async () => {
+      const [reading, both] = [await begun({ may: ['read'] }), await begun({ may: ['read', 'usage'] })]
+      const { id, credential } = await estate.token()
+      assert.equal((await estate.ask({ path: '/api/v1/verify', headers: [bearer(credential)] })).status, 204)
+      const rotated = { method: 'POST', path: `${TOKEN}/${id}/rotate`, body: { overlapSeconds: 3_600 } }
+      assert.equal((await estate.mineAsks(rotated)).status, 200)
+      assert.equal((await estate.ask({ path: '/api/v1/verify', headers: [bearer(credential)] })).status, 204)
+      await estate.running.registry.verification.flush()
+      const useIn = async (session: Begun) => {
+        const { details } = (await askAs(session, { path: `${TOKEN}/${id}?include=details` })).json.data
+        const { lastUsedAt, usage, formerCredentialLastUsedAt, formerCredentialLastUsedFrom } = details
+        return [lastUsedAt !== null, usage.day, formerCredentialLastUsedAt !== null, formerCredentialLastUsedFrom]
+      }
+      assert.deepEqual(await useIn(both), [true, 2, true, '127.0.0.1'])
+      assert.deepEqual(await useIn(reading), [false, 0, false, null])
+      for (const query of [
+        'used=never',
+        'idleDays=1',
+        'sort=lastUsedAt',
+        'sort=-lastUsedAt',
+        'format=csv&used=never',
+      ]) {
+        for (const path of [`${TOKEN}?${query}`, `${TOKEN}/sub-account/${own()}?${query}`]) {
+          const [closed, open] = [await askAs(reading, { path }), await askAs(both, { path })]
+          assert.deepEqual([closed.status, open.status], [403, 200], path)
+          assert.equal(closed.json.error.message, 'This session is not allowed to do that')
+        }
+      }
+      const lineIn = async (session: Begun) => {
+        const { text } = await askAs(session, { path: `${TOKEN}?format=csv` })
+        const [header = '', ...lines] = text.split('\r\n')
+        return lines.find((line) => line.startsWith(id))?.split(',')[header.split(',').indexOf('lastUsedAt')]
+      }
+      assert.notEqual(await lineIn(both), '')
+      assert.equal(await lineIn(reading), '')
+    })
+
     test('it disables, at once, and changes nothing else: what was disabled stays so', async () => {
       const session = await begun({ may: ['disable'] })
       const { id, credential, name } = await estate.token()

@@ -108,6 +108,35 @@ function describeOn(engine: Engine): void {
     assert.equal((await put(token.id, { status: 'active' })).headers['x-latchkey-confirmed'], undefined)
   })
 
+  test('how many verifiers confirmed is for those who may list them', async () => {
+    const token = await estate.token()
+    const { operator } = estate.running
+    const permissions = { role: 'manager', reveal: false, subAccounts: [estate.mine.subAccounts[0].id] } as const
+    const scoped = await operator.createKey(estate.mine.accountId, 'scoped', null, permissions)
+    const asked = { path: '/api/v1/apiClient/portal-session', body: { subAccountId: estate.mine.subAccounts[0].id } }
+    const { code } = (await estate.mineAsks({ method: 'POST', ...asked })).json.data
+    const begun = await estate.ask({ method: 'POST', path: '/api/v1/portal/session', body: { code } })
+    for (const [bearerOf, expected] of [
+      [estate.mine.key, '1/1'],
+      [scoped.key, undefined],
+      [begun.json.data.session, undefined],
+    ] as const) {
+      await estate.mineAsks({ method: 'PUT', path: `/api/v1/apiClient/token/${token.id}`, body: { status: 'active' } })
+      const first = await begin()
+      const parked = leased(call(first))
+      const changing = send(estate.url, {
+        method: 'PUT',
+        path: `/api/v1/apiClient/token/${token.id}`,
+        headers: [bearer(bearerOf)],
+        body: { status: 'inactive' },
+      })
+      const confirming = leased(call(await parked))
+      const { status, headers } = await changing
+      assert.deepEqual([status, headers['x-latchkey-confirmed']], [200, expected])
+      await wake(token.id, confirming)
+    }
+  })
+
   test('a change waits for every verifier of its account, wherever its calls go, in both directions', async () => {
     const token = await estate.token({ status: 'inactive' })
     await begin({}, await newKey(estate.theirs.accountId))

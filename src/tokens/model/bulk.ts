@@ -84,7 +84,8 @@ export function scopeOf(subAccounts: readonly string[] | null): string | null {
 /** What the operation is about, at any time what it was at first. */
 export function queryOf({ filter, scope, createdAt }: StoredBulk): TokenQuery {
   const query = readTokenQuery(readStoredJson(filter) as RawQuery, createdAt)
-  const scoped = scopedQuery(query, scope === null ? null : (readStoredJson(scope) as readonly string[]))
+  const subAccounts = scope === null ? null : (readStoredJson(scope) as readonly string[])
+  const scoped = scopedQuery(query, { subAccounts })
   if (scoped === undefined) throw new Failure('sub-account-forbidden')
   return scoped
 }

@@ -3,6 +3,7 @@ import { Failure } from '../errors.ts'
 import { isCredentialEnd } from '../trust/credential.ts'
 import { EFFECTIVE_STATUSES } from '../verify/verdict.ts'
 import { MAX_TAGS, tagField } from './fields.ts'
+import { notInPortal, type Permissions, seesUse } from './permissions.ts'
 import { NOT_A_TIME, parseTime } from './times.ts'
 import {
   countCharacters,
@@ -79,11 +80,18 @@ export interface Narrowing {
   readonly ids?: readonly string[]
 }
 
-/** The tokens of a filter that are among those a caller sees; undefined if it names others. */
-export function scopedQuery<Query extends TokenFilter>(
+/**
+ * The tokens of a filter that are among those a caller sees; undefined if it names others. What selects and orders tokens by their use
+ * would tell it.
+ */
+export function scopedQuery<Query extends TokenFilter & Pick<TokenQuery, 'sort'>>(
   query: Query,
-  subAccounts: readonly string[] | null,
+  caller: Pick<Permissions, 'subAccounts' | 'may'>,
 ): Query | undefined {
+  const { subAccounts } = caller
+  const { sort, narrowing } = query
+  const isByUse = sort?.by === 'lastUsedAt' || narrowing?.neverUsed === true || narrowing?.idleSince !== undefined
+  if (isByUse && !seesUse(caller)) throw notInPortal()
   if (subAccounts === null) return query
   if (query.subAccountId !== undefined) return subAccounts.includes(query.subAccountId) ? query : undefined
   const [first, ...others] = subAccounts

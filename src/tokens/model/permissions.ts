@@ -74,9 +74,17 @@ export function requireRight(permissions: Permissions, right: Right): void {
 
 /** What nobody has thought of opening to the portal is closed to it. */
 export function requirePortalUse({ may = [] }: Permissions, use: PortalUse | undefined): void {
-  if (use === undefined || !may.includes(use))
-    throw new Failure('not-allowed', 'This session is not allowed to do that')
+  if (use === undefined || !may.includes(use)) throw notInPortal()
 }
+
+export const notInPortal = () => new Failure('not-allowed', 'This session is not allowed to do that')
+
+/** How and from where tokens were used. */
+export const seesUse = ({ may }: Pick<Permissions, 'may'>): boolean => may === undefined || may.includes('usage')
+
+/** Who may list the verifiers of the account. */
+export const seesVerifiers = (permissions: Permissions): boolean =>
+  hasRight(permissions, 'read') && permissions.subAccounts === null
 
 function hasRight({ role, reveal, subAccounts, may }: Permissions, right: Right): boolean {
   if (may !== undefined) return false
