@@ -465,6 +465,7 @@ export interface HistoryEntry {
     | 'sub-account.create'
     | 'sub-account.update'
     | 'sub-account.portal'
+    | 'sub-account.portal-end'
     | 'token.create'
     | 'token.update'
     | 'token.rotate'
@@ -526,6 +527,7 @@ export interface ListAccountHistoryParams extends Pick<ListTokensParams, 'page' 
     | 'sub-account.create'
     | 'sub-account.update'
     | 'sub-account.portal'
+    | 'sub-account.portal-end'
     | 'token.create'
     | 'token.update'
     | 'token.rotate'
@@ -1202,6 +1204,40 @@ export interface CreatePortalSessionParams {
   readonly body: NewPortalSession
 }
 
+export interface ListedPortalSession {
+  /** Identifier, as in `portal:` of the history */
+  readonly _id: string
+  /** Whose tokens */
+  readonly subAccountId: string
+  /**
+   * `read` tokens, without other credentials than new ones, `create` them, `rotate` them, `disable` them (not
+   * enable), and see their `usage`
+   */
+  readonly may: readonly ('read' | 'create' | 'rotate' | 'disable' | 'usage')[]
+  /** The only page that may use it; null without one */
+  readonly origin: string | null
+  /** Who has made it, as in the history */
+  readonly by: string
+  /** What they were called then */
+  readonly byName: string | null
+  /** When it was made */
+  readonly createdAt: string
+  /** When it ends unless its maker or somebody else ends it before */
+  readonly expiresAt: string
+}
+
+export interface PortalSessionPage
+  extends Pick<TokenPage, 'total' | 'page' | 'limit' | 'totalPages' | 'hasNextPage' | 'hasPrevPage'> {
+  readonly items: readonly ListedPortalSession[]
+}
+
+export interface ListPortalSessionsParams extends Pick<ListTokensParams, 'page' | 'limit'> {}
+
+export interface EndPortalSessionParams {
+  /** The id of the session */
+  readonly id: string
+}
+
 export interface PortalSession {
   /** The bearer of the requests that the session is for, shown only once */
   readonly session: string
@@ -1623,10 +1659,17 @@ export interface Operations {
   previewPolicy: { params: PreviewPolicyParams; data: PolicyImpact }
   /**
    * Let the developers of a sub-account look after its tokens for a while. The session can do no more than its
-   * maker, ends with the account key that makes it, and never outlives a JWT. The history says `portal:` and its
-   * id of what is done in it.
+   * maker. It ends with the account key or the session of the person that makes it, and never outlives a JWT. The
+   * history says `portal:` and its id of what is done in it.
    */
   createPortalSession: { params: CreatePortalSessionParams; data: CreatedPortalSession }
+  /**
+   * List the sessions of the portal that last, newest first. Also those that nobody has begun yet. One that a
+   * person has made is listed until their session ends.
+   */
+  listPortalSessions: { params: ListPortalSessionsParams; data: PortalSessionPage }
+  /** End a session of the portal. */
+  endPortalSession: { params: EndPortalSessionParams; data: ListedPortalSession }
   /** Begin a session of the portal with its code. */
   beginPortalSession: { params: BeginPortalSessionParams; data: PortalSession }
   /**
@@ -1840,6 +1883,8 @@ export const operations: Readonly<Record<keyof Operations, Endpoint>> = {
     body: 'application/json',
     answer: 'data',
   },
+  listPortalSessions: { method: 'GET', path: '/api/v1/apiClient/portal-session', headers: [], answer: 'page' },
+  endPortalSession: { method: 'DELETE', path: '/api/v1/apiClient/portal-session/{id}', headers: [], answer: 'data' },
   beginPortalSession: {
     method: 'POST',
     path: '/api/v1/portal/session',

@@ -9,7 +9,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON instance_marks TO latchkey_service;
 GRANT SELECT, INSERT, UPDATE ON accounts, account_keys, sub_accounts, token_search, last_used, token_counts, history_heads
   TO latchkey_service;
 GRANT SELECT, INSERT, UPDATE, DELETE ON tokens, retired_credentials, idempotency_keys, rate_limits, limits, token_tags,
-  sessions, spent_sign_ins, verifiers, webhooks, webhook_deliveries, claims, usage_hours, usage_days, usage_busiest, usage_reports,
+  sessions, spent_sign_ins, portal_sessions, verifiers, webhooks, webhook_deliveries, claims, usage_hours, usage_days, usage_busiest, usage_reports,
   recent_verifications, bulk_operations, bulk_parts
   TO latchkey_service;
 -- In a store with partitions by account.

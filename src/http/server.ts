@@ -21,7 +21,7 @@ import { type Admit, admitAgain, bearerOf, callerOf } from './access/caller.ts'
 import { addressOf, clientAddressReader, oncePerNetwork } from './access/client-address.ts'
 import { answerPreflight, callerInPortal, setCorsHeaders } from './access/portal.ts'
 import { admitWithin } from './access/rate-limits.ts'
-import { authenticateEither } from './access/session.ts'
+import { authenticateEither, rightsOfPeople } from './access/session.ts'
 import { recorder } from './observe/recorder.ts'
 import { addBodyParsers } from './protocol/body.ts'
 import { BufferedMemory } from './protocol/buffered-memory.ts'
@@ -119,9 +119,10 @@ type AuthenticateRequest = (request: FastifyRequest) => Promise<Caller>
 
 /** By a bearer, that of an account key, a JWT or a session of the portal, or, where people can sign in to the console, by their cookie. */
 function authentication({ registry, authenticator, signIn }: ServerParts): AuthenticateRequest {
+  const inPortal = callerInPortal.bind(undefined, registry.portal, rightsOfPeople(signIn))
   const byBearer = async (request: FastifyRequest) => {
     const presented = bearerOf(request)
-    return isOfPortal(presented) ? callerInPortal(registry.portal, request, presented) : authenticator(presented)
+    return isOfPortal(presented) ? inPortal(request, presented) : authenticator(presented)
   }
   return signIn === undefined ? byBearer : authenticateEither(registry, signIn, byBearer)
 }

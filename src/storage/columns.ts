@@ -2,6 +2,7 @@
 // a * fails as soon as a column is added.
 import type { StoredBulk, StoredPart } from '../tokens/model/bulk.ts'
 import type { Verifier } from '../tokens/model/lease.ts'
+import type { PortalSession } from '../tokens/model/portal.ts'
 import type { StoredSession } from '../tokens/model/session.ts'
 import { type RecordOf, type StoredRow, storedFields, type Table, type Value } from '../tokens/model/table.ts'
 import {
@@ -13,6 +14,7 @@ import {
   HISTORY_HEADS,
   IDEMPOTENCY_KEYS,
   LIMITS,
+  PORTAL_SESSIONS,
   SESSIONS,
   SUB_ACCOUNTS,
   TOKENS,
@@ -109,6 +111,7 @@ export const ACCOUNT = new Selection<Account>(namesOf(ACCOUNTS))
 export const KEY = new Selection<Stamped<StoredKey>>(namesOf(ACCOUNT_KEYS))
 export const REQUEST = new Selection<KeptRequest>(namesOf(IDEMPOTENCY_KEYS))
 export const SESSION = new Selection<Stamped<StoredSession>>(namesOf(SESSIONS))
+export const PORTAL_SESSION = new Selection<Stamped<PortalSession>>(namesOf(PORTAL_SESSIONS))
 export const VERIFIER = new Selection<Verifier>(namesOf(VERIFIERS))
 export const LIMIT = new Selection<RecordOf<typeof LIMITS>>(namesOf(LIMITS))
 export const WEBHOOK = new Selection<Stamped<StoredWebhook>>(namesOf(WEBHOOKS))

@@ -97,7 +97,13 @@ const subAccountOfItem = ({ subAccountOf }: Dialect, account: string) => `(
   SELECT ${subAccountOf('c.to_facts')} FROM history c
   WHERE c.token_id = item.token_id AND c.account_id = ${account} AND c.action = 'token.create' ORDER BY c.seq LIMIT 1)`
 
-const REVOCATIONS = ['token.rotate', 'token.delete', 'key.revoke', 'session.revoke'] satisfies readonly Action[]
+const REVOCATIONS = [
+  'token.rotate',
+  'token.delete',
+  'key.revoke',
+  'session.revoke',
+  'sub-account.portal-end',
+] satisfies readonly Action[]
 
 /** A token that was switched off and a sub-account that was suspended are distinguished from other changes by their facts. */
 function revokes({ contains, withoutMetadata }: Dialect): string {

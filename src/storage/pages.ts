@@ -1,13 +1,25 @@
-// Lists of keys, verifiers and sub-accounts, and rows as they are stored, for both engines. Each is one statement, so that all of an
+// Lists of keys, sessions of the portal, verifiers and sub-accounts, and rows as they are stored, for both engines. Each is one statement, so that all of an
 // answer is of one snapshot.
 
 import type { VerifierQuery } from '../tokens/event-ports.ts'
 import type { Verifier } from '../tokens/model/lease.ts'
 import { canMatch, type Slice } from '../tokens/model/page.ts'
+import type { PortalSession } from '../tokens/model/portal.ts'
+import { IDLE_MS, LONGEST_MS } from '../tokens/model/session.ts'
 import type { StoredRow, Table } from '../tokens/model/table.ts'
 import { type AccountKey, foldCase } from '../tokens/model/token.ts'
-import type { KeyQuery, StampedSubAccountRow, SubAccountQuery } from '../tokens/ports.ts'
-import { columnOf, KEY, namesOf, Selection, subAccountRow, tableOf, toSubAccountRow, VERIFIER } from './columns.ts'
+import type { KeyQuery, PortalQuery, StampedSubAccountRow, SubAccountQuery } from '../tokens/ports.ts'
+import {
+  columnOf,
+  KEY,
+  namesOf,
+  PORTAL_SESSION,
+  Selection,
+  subAccountRow,
+  tableOf,
+  toSubAccountRow,
+  VERIFIER,
+} from './columns.ts'
 import { type Dialect, ofAccount, pageOf, type Question, type Value, Values } from './statements.ts'
 
 export function listKeys(dialect: Dialect, accountId: string, query: KeyQuery): Question<Slice<AccountKey>> {
@@ -23,6 +35,33 @@ export function listKeys(dialect: Dialect, accountId: string, query: KeyQuery): 
     order: 'id',
     columns: KEY.columns('item'),
     read: (row, from) => KEY.read(row, from),
+  })
+}
+
+/** Those that last; whether the grants still let a person make one is not known here. */
+export function listPortalSessions(
+  dialect: Dialect,
+  accountId: string,
+  query: PortalQuery,
+): Question<Slice<PortalSession>> {
+  const { at, within } = query
+  const values = new Values(dialect.sign)
+  const conditions = values.conditions([
+    [accountId, ofAccount],
+    [within, (parameter) => dialect.among('sub_account_id', parameter)],
+    [at, (parameter) => `expires_at > ${parameter}`],
+  ])
+  const [begunAfter, seenAfter] = [values.add(at - LONGEST_MS), values.add(at - IDLE_MS)]
+  const isMakerThere = `coalesce(
+    (SELECT k.revoked_at IS NULL FROM account_keys k WHERE k.id = maker),
+    (SELECT s.created_at > ${begunAfter} AND s.seen_at > ${seenAfter} FROM sessions s WHERE s.id = maker),
+    maker IS NULL)`
+  return pageOf(values, query, {
+    table: 'portal_sessions',
+    conditions: [...conditions, 'ended_at IS NULL', isMakerThere, dialect.inTime('random()')],
+    order: 'id',
+    columns: PORTAL_SESSION.columns('item'),
+    read: (row, from) => PORTAL_SESSION.read(row, from),
   })
 }
 

@@ -8,6 +8,7 @@ import {
   HISTORY_ROW,
   KEY,
   LISTED_TOKEN,
+  PORTAL_SESSION,
   REQUEST,
   SESSION,
   subAccountRow,
@@ -67,6 +68,12 @@ export const listSessions = query(
   (before: string, limit: number) => [before, limit],
   `${SESSION_BY} WHERE s.id < ?1 ORDER BY s.id DESC LIMIT ?2`,
   (rows) => SESSION.readAll(rows),
+)
+
+export const findPortalSession = query(
+  byId,
+  `SELECT ${PORTAL_SESSION.columns('p')} FROM portal_sessions p WHERE p.id = ?1`,
+  ([row]) => PORTAL_SESSION.readOne(row),
 )
 
 export const wasSpent = query(byDigest, 'SELECT 1 FROM spent_sign_ins WHERE digest = ?1', (rows) => rows.length > 0)

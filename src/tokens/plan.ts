@@ -2,7 +2,7 @@
 // revocation journal. Pure. An engine loads the rows a plan starts from, writes what it says in one transaction, and commits.
 import { Failure } from './errors.ts'
 import type { Action } from './model/actions.ts'
-import type { PortalSession } from './model/portal.ts'
+import { type PortalSession, usesOf } from './model/portal.ts'
 import { isDue, type StoredSession } from './model/session.ts'
 import { ACCOUNT_KEYS, ACCOUNTS, RETIRED_CREDENTIALS, SESSIONS, SUB_ACCOUNTS, TOKENS } from './model/tables.ts'
 import type {
@@ -66,6 +66,12 @@ export interface TokenPlan extends Plan<Stamped<TokenRecord>> {
 /** If the account stores no credentials any more: refused like a superseded master key, so that the caller seals again. */
 export function requireStorable(account: Pick<Account, 'credentials'> | undefined, sealed: Uint8Array): void {
   if (account?.credentials === 'once' && holdsText(sealed)) throw new Failure('master-key-superseded')
+}
+
+/** In the portal no token is made that would work by itself once the sub-account is let go on. */
+export function requireOpen({ suspendedAt }: Pick<SubAccount, 'suspendedAt'>, { authority }: Origin): void {
+  if (authority?.kind !== 'portal' || suspendedAt === null) return
+  throw new Failure('not-allowed', 'This session is not allowed to create tokens while the sub-account is suspended')
 }
 
 /** Undefined for a change that changes nothing. */
@@ -281,9 +287,14 @@ export function personLeft(accountId: string, action: SessionAction, session: Se
 }
 
 /** Of the sub-account: its history has who opened the portal to whom, and what `portal:` and the id stand for. */
-export function portalOpened(subAccount: SubAccount, { id, may, origin, expiresAt }: PortalSession): HistoryEvent {
-  const facts = { session: id, may, origin, expiresAt }
+export function portalOpened(subAccount: SubAccount, session: PortalSession): HistoryEvent {
+  const { id, origin, expiresAt } = session
+  const facts = { session: id, may: usesOf(session), origin, expiresAt }
   return historyEvent(subAccount.accountId, 'sub-account.portal', subAccount, {}, facts)
+}
+
+export function portalClosed(subAccount: SubAccount, { id }: PortalSession): HistoryEvent {
+  return historyEvent(subAccount.accountId, 'sub-account.portal-end', subAccount, { session: id }, {})
 }
 
 export type AccountUpdate = Partial<Pick<Account, 'name' | 'credentials'>>

@@ -154,11 +154,24 @@ export interface SpentStore {
   wasSpent(digest: Uint8Array): Promise<boolean>
 }
 
-/** Sessions of the portal, which are not stored. */
+export interface PortalQuery extends PageRequest {
+  /** Those that last at this time. */
+  readonly at: Timestamp
+  /** Only those of these sub-accounts. */
+  readonly within: readonly string[] | null
+}
+
 export interface PortalStore extends SpentStore {
-  /** Changes nothing: the history says who has made the session. */
+  /** Removes those of the account that ended long ago, too. */
   openPortal(subAccount: SubAccount, session: PortalSession, origin: Origin): Promise<void>
+  /** One that has ended may still be found. */
+  findPortalSession(id: string): Promise<Stamped<PortalSession> | undefined>
+  /** Newest first. */
+  listPortalSessions(accountId: string, query: PortalQuery): Promise<Slice<PortalSession>>
+  /** Rejects with `session-not-found` for one that is not this sub-account's, or has ended. */
+  closePortal(subAccount: SubAccount, id: string, origin: Origin): Promise<PortalSession>
   findKeyById(id: string): Promise<Stamped<StoredKey> | undefined>
+  findSessionById(id: string): Promise<Stamped<StoredSession> | undefined>
 }
 
 /** People who are signed in to the console. */

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { Failure } from './errors.ts'
 import { type Page, type PageRequest, toPage } from './model/page.ts'
-import { BY_OIDC, type Caller } from './model/permissions.ts'
+import { BY_OIDC, type Caller, type Permissions } from './model/permissions.ts'
 import { endOf, isDue, type StoredSession, storedUserAgent } from './model/session.ts'
 import { SESSIONS } from './model/tables.ts'
 import { newId } from './model/token.ts'
@@ -30,8 +30,8 @@ type Source = Pick<Origin, 'requestId' | 'address'>
 type SignInSource = Source & { readonly userAgent?: string | undefined }
 const NOWHERE: SignInSource = { requestId: null, address: null }
 
-/** Whether the grants, which are not known here, let this person enter the account. */
-export type MayEnter = (session: StoredSession, accountId: string) => boolean
+/** What the grants, which are not known here, let this person do in the account now; undefined for nothing. */
+export type RightsIn = (session: StoredSession, accountId: string) => Permissions | undefined
 
 const AFTER_ALL_IDS = '~'
 /** Some 1 kB each, with the claims. */
@@ -110,21 +110,21 @@ export class Sessions {
     return { by: personId(subject), byName: email, at: this.#parts.now(), ...from }
   }
 
-  async list(caller: Caller, query: PageRequest, mayEnter: MayEnter): Promise<Page<StoredSession>> {
-    const all = await this.#entering(caller, mayEnter)
+  async list(caller: Caller, query: PageRequest, rightsIn: RightsIn): Promise<Page<StoredSession>> {
+    const all = await this.#entering(caller, rightsIn)
     const skip = (query.page - 1) * query.limit
     return toPage({ items: all.slice(skip, skip + query.limit), total: all.length }, query)
   }
 
   /** Whatever account the person works in: who signs in again gets in as far as the grants say. */
-  async revoke(caller: Caller, id: string, origin: Origin, mayEnter: MayEnter): Promise<StoredSession> {
-    const all = await this.#entering(caller, mayEnter)
+  async revoke(caller: Caller, id: string, origin: Origin, rightsIn: RightsIn): Promise<StoredSession> {
+    const all = await this.#entering(caller, rightsIn)
     if (!all.some((session) => session.id === id)) throw new Failure('session-not-found')
     return this.#parts.store.revokeSession(caller.accountId, id, origin)
   }
 
   /** For callers who see the whole account: nobody knows here which sub-accounts a person sees. */
-  async #entering({ accountId, permissions }: Caller, mayEnter: MayEnter): Promise<readonly StoredSession[]> {
+  async #entering({ accountId, permissions }: Caller, rightsIn: RightsIn): Promise<readonly StoredSession[]> {
     if (permissions.subAccounts !== null) return []
     const { store, stamps, now } = this.#parts
     const at = now()
@@ -133,7 +133,7 @@ export class Sessions {
     for (;;) {
       const part = await store.listSessions(before, READ_AT_ONCE)
       const open = part.filter((session) => endOf(session) > at && isGenuine(SESSIONS, session, stamps))
-      found.push(...open.filter((session) => mayEnter(session, accountId)))
+      found.push(...open.filter((session) => rightsIn(session, accountId) !== undefined))
       const last = part.at(-1)
       if (last === undefined || part.length < READ_AT_ONCE) return found
       before = last.id

@@ -79,11 +79,12 @@ describe('the portal', () => {
   const make = async (
     fields: { may?: PortalUse[]; origin?: string; expiresInSeconds?: number } = {},
     key = tenant.key,
+    subAccountId = tenant.subAccounts[0]?.id,
   ) => {
     const response = await fetch(`${world.running.url}/api/v1/apiClient/portal-session`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ subAccountId: tenant.subAccounts[0]?.id, ...fields }),
+      body: JSON.stringify({ subAccountId, ...fields }),
     })
     assert.equal(response.status, 201)
     return ((await response.json()) as { data: Made }).data
@@ -162,6 +163,25 @@ describe('the portal', () => {
     await page.goto(link)
     await ended(page)
     await page.getByText('This page is opened by a link from your provider').waitFor()
+  })
+
+  test('an owner sees the sessions that last beside the account keys, and ends one', async () => {
+    const of = await world.tenant([{ name: 'deploy' }])
+    const { code } = await make({ may: ['read'] }, of.key, of.subAccounts[0]?.id)
+    const page = await world.page()
+    await page.goto(sites[0]?.origin ?? '')
+    await put(page, code)
+    await rowOf(page, 'deploy').waitFor()
+    const console_ = await world.signedIn(of, 'keys')
+    const section = console_.getByRole('region', { name: 'Sessions of the portal' })
+    const row = section.getByRole('row').filter({ hasText: 'North' })
+    assert.match((await row.textContent()) ?? '', /…\w{4}North.*readconsole/)
+    await row.getByRole('button', { name: /^End the session …/ }).click()
+    await console_.getByRole('dialog').getByRole('button', { name: 'End session' }).click()
+    await console_.getByText(/^The session ….{4} is ended$/).waitFor()
+    await row.waitFor({ state: 'detached' })
+    await page.getByRole('searchbox').fill('d')
+    await ended(page)
   })
 
   test('the page without a code says what it is for', async () => {

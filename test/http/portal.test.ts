@@ -232,7 +232,7 @@ function describePortal(engine: Engine): void {
       const token = await estate.token()
       const caller = estate.running.operator.actFor(estate.mine.accountId)
       const portal = estate.running.registry.portal
-      const admitted = await portal.admit(portal.open('session', session.session))
+      const admitted = await portal.admit(await portal.open('session', session.session), () => undefined)
       await estate.running.registry.keys.revoke(caller, id, estate.running.operator.origin())
       assert.equal((await askAs(session, { path: TOKEN })).status, 401)
       assert.equal((await begin(unused)).status, 401)

@@ -150,6 +150,7 @@ async function account(server: Server, name: string) {
   const owners = await operator.createSubAccounts(id, fields)
   const origin = { ...operator.origin(), requestId: 'r-1', address: '192.0.2.7' }
   await registry.updateSubAccount(operator.actFor(id), owners[2]?.id ?? '', { status: 'suspended' }, origin)
+  await registry.portal.create(operator.actFor(id), { subAccountId: owners[0]?.id ?? '', may: ['read'] }, origin)
   return { id, owners, key: works.key, refusedKeys: [expired.key, revoked.key] }
 }
 

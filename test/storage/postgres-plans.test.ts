@@ -320,6 +320,9 @@ function describePlans(partitions: number): void {
     'one token': () => reads.findToken(db, account.id, token.id),
     'an authentication': () => reads.findKey(db, digest),
     'an authentication of a person': () => reads.findSession(db, digest),
+    'a session of the portal': () => reads.findPortalSession(db, 'por_x'),
+    'a list of sessions of the portal': () =>
+      reads.listPortalSessions(db, account.id, { ...page, at: 1, within: ['sub_x'] }),
     'a list of people who are signed in': () => reads.listSessions(db, '~', 500),
     'the verifiers that a change waits for': () => reads.listVerifiers(db, { accountIds: [account.id, 'acc_x'] }),
     'verifiers by their ids': () => reads.listVerifiers(db, { ids: ['vfr_x'] }),
@@ -329,6 +332,8 @@ function describePlans(partitions: number): void {
     'a verification': () => reads.findByDigest(db, token.digest, partitions > 1),
     'a new session, and the removal of those that have ended': () =>
       make(operations.insertSession(new Estate(opened).sessionRecord(account), origin)),
+    'a new session of the portal, and the removal of those that ended long ago': () =>
+      make(operations.openPortal(subAccount, new Estate(opened).portalSession(subAccount), origin)),
     'a sign-in that is completed': () => writes.spend(session(), [digest, digest], 1),
     'a change of name and status': () =>
       make(

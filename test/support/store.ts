@@ -106,7 +106,8 @@ export class Estate {
   portalSession({ id: subAccountId, accountId }: SubAccount, fields: Partial<PortalSession> = {}): PortalSession {
     const createdAt = this.tick()
     const made = { id: newId('por', createdAt), accountId, subAccountId, createdAt, expiresAt: createdAt + 3_600_000 }
-    return { ...made, may: ['read'], origin: null, keyId: null, ...fields }
+    const facts = { may: '["read"]', origin: null, maker: null, by: 'test', byName: null, endedAt: null }
+    return { ...made, ...facts, ...fields }
   }
 
   /** A verifier that begins; not yet stored. */

@@ -172,6 +172,16 @@ export const guarded: Readonly<Record<string, Guarded>> = {
     owner: 404,
     other: 404,
   },
+  'GET /api/v1/apiClient/portal-session': {
+    ask: () => ({ path: '/api/v1/apiClient/portal-session' }),
+    owner: 200,
+    other: 200,
+  },
+  'DELETE /api/v1/apiClient/portal-session/:id': {
+    ask: () => ({ path: '/api/v1/apiClient/portal-session/por_none' }),
+    owner: 404,
+    other: 404,
+  },
   'POST /api/v1/apiClient/portal-session': {
     ask: ({ mine }) => ({
       path: '/api/v1/apiClient/portal-session',

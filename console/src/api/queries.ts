@@ -40,6 +40,7 @@ const SUB_ACCOUNTS = ['sub-accounts'] as const
 const OVERVIEW = ['overview'] as const
 const KEYS = ['keys'] as const
 const SESSIONS = ['sessions'] as const
+const PORTAL_SESSIONS = ['portal-sessions'] as const
 const GRANTS = ['grants'] as const
 const VERIFIERS = ['verifiers'] as const
 export const WEBHOOKS = ['webhooks'] as const
@@ -243,6 +244,13 @@ export const queries = {
       placeholderData: keepPreviousData,
     }),
 
+  portalSessions: (client: LatchkeyClient, page: number, limit: number) =>
+    queryOptions({
+      queryKey: [...PORTAL_SESSIONS, 'list', page, limit],
+      queryFn: ({ signal }) => client.listPortalSessions({ page, limit }, { signal }),
+      placeholderData: keepPreviousData,
+    }),
+
   grants: (client: LatchkeyClient) =>
     queryOptions({ queryKey: GRANTS, queryFn: ({ signal }) => client.listGrants({}, { signal }) }),
 
@@ -291,25 +299,26 @@ function pageOf(items: readonly Token[], limit: number): TokenPage {
   return { items, total, page: 1, limit, totalPages: total, hasNextPage: false, hasPrevPage: false }
 }
 
-export type Kind = 'token' | 'sub-account' | 'key' | 'session' | 'verifier' | 'webhook' | 'delivery' | 'bulk'
-
 const KEY_OF = {
   token: TOKENS,
   'sub-account': SUB_ACCOUNTS,
   key: KEYS,
   session: SESSIONS,
+  'portal-session': PORTAL_SESSIONS,
   verifier: VERIFIERS,
   webhook: WEBHOOKS,
   delivery: DELIVERIES,
   bulk: BULK,
 } as const
+export type Kind = keyof typeof KEY_OF
 
 /** Sub-accounts and the overview count tokens; a token shows its sub-account. */
 export const OUTDATED_BY = {
   token: [TOKENS, SUB_ACCOUNTS, OVERVIEW, HISTORY],
-  'sub-account': [SUB_ACCOUNTS, TOKENS, OVERVIEW, HISTORY],
-  key: [KEYS, HISTORY],
-  session: [SESSIONS, HISTORY],
+  'sub-account': [SUB_ACCOUNTS, TOKENS, OVERVIEW, PORTAL_SESSIONS, HISTORY],
+  key: [KEYS, PORTAL_SESSIONS, HISTORY],
+  session: [SESSIONS, PORTAL_SESSIONS, HISTORY],
+  'portal-session': [PORTAL_SESSIONS, HISTORY],
   verifier: [VERIFIERS],
   webhook: [WEBHOOKS, DELIVERIES, HISTORY],
   delivery: [DELIVERIES, WEBHOOKS, HISTORY],

@@ -93,6 +93,12 @@ const ACTIONS: Readonly<Record<Action, ActionWords>> = {
     icon: always('sign-in'),
     sentence: ({ it, entry }) => portalOpened(it, entry.to),
   },
+  'sub-account.portal-end': {
+    label: 'Session of the portal ended',
+    icon: always('sign-out'),
+    sentence: ({ it, entry }) =>
+      say`ended the session of the portal (…${String(entry.from.session).slice(-4)}) of ${it}`,
+  },
   'key.create': {
     label: 'Account key created',
     icon: always('key'),

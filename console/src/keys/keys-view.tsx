@@ -1,4 +1,4 @@
-// The account keys: what each may do, when it was used, and the ways to make and to revoke one.
+// The account keys: what each may do, when it was used, and the ways to make and to revoke one; and the sessions of the portal.
 
 import { Button, Group } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
@@ -18,6 +18,7 @@ import { ViewTitle } from '../ui/view-title.tsx'
 import { CreateKeyDialog } from './create-key-dialog.tsx'
 import { keyColumns } from './key-cells.tsx'
 import { keyList } from './key-search.ts'
+import { PortalSessions } from './portal-sessions.tsx'
 import { RevokeDialog } from './revoke-dialog.tsx'
 
 export function KeysView() {
@@ -63,6 +64,7 @@ function Keys({ ownId }: { ownId: string | undefined }) {
       >
         {(page) => <List label="Account keys" items={page.items} columns={columns} cardsBelow="68em" />}
       </PagedResult>
+      <PortalSessions />
       <Dialog shown={dialog} titleOf={titleOf} close={close}>
         {(shown) =>
           shown.kind === 'create' ? (

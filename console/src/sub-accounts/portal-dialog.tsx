@@ -5,7 +5,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { use } from 'react'
 import type { CreatedPortalSession, NewPortalSession, SubAccount } from '../../../client/latchkey-client.ts'
 import { invalidate } from '../api/queries.ts'
-import { useClient } from '../api/session.tsx'
+import { useClient, useSession } from '../api/session.tsx'
 import { CheckCard } from '../keys/choices.tsx'
 import { ChangeButtons, DoneButton, useDialogTitle } from '../ui/dialog.tsx'
 import { DialogContext } from '../ui/dialog-context.ts'
@@ -37,6 +37,7 @@ interface PortalDialogProps {
 export function PortalDialog({ subAccount, close }: PortalDialogProps) {
   const form = useForm({ initialValues: { may: Object.keys(USES) as Use[], seconds: '3600' } })
   const create = usePortalSession()
+  const isPerson = useSession().presence?.person != null
   if (create.data) return <LinkReady subAccount={subAccount} session={create.data} close={close} />
   const { may, seconds } = form.values
   const run = () => create.mutate({ subAccountId: subAccount._id, may, expiresInSeconds: Number(seconds) })
@@ -62,7 +63,12 @@ export function PortalDialog({ subAccount, close }: PortalDialogProps) {
             ))}
           </Stack>
         </Fieldset>
-        <NativeSelect label="For how long?" data={LASTING} {...form.getInputProps('seconds')} />
+        <NativeSelect
+          label="For how long?"
+          description={isPerson && 'At most until you sign out, or your session here ends'}
+          data={LASTING}
+          {...form.getInputProps('seconds')}
+        />
         <ChangeButtons change={create} run={run} submits disabled={may.length === 0}>
           Make link
         </ChangeButtons>

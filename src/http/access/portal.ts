@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../../tokens/model/permissions.ts'
 import type { PortalSession } from '../../tokens/model/portal.ts'
 import type { Portal } from '../../tokens/portal.ts'
+import type { RightsIn } from '../../tokens/sessions.ts'
 import { HttpFailure } from '../protocol/failures.ts'
 
 declare module 'fastify' {
@@ -23,10 +24,15 @@ const PREFLIGHT = {
 const EXPOSED = 'ETag, Retry-After, X-Latchkey-Error, X-Request-Id'
 
 /** A session that has ended still says which pages may learn of that. */
-export async function callerInPortal(portal: Portal, request: FastifyRequest, presented: string): Promise<Caller> {
-  const session = portal.open('session', presented)
+export async function callerInPortal(
+  portal: Portal,
+  rightsIn: RightsIn,
+  request: FastifyRequest,
+  presented: string,
+): Promise<Caller> {
+  const session = await portal.open('session', presented)
   requirePortalOrigin(request, session)
-  return portal.admit(session)
+  return portal.admit(session, rightsIn)
 }
 
 /** Refuses what a page of another origin has a browser send. Programs name no origin. */

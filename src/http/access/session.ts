@@ -6,7 +6,7 @@ import type { Caller, Permissions } from '../../tokens/model/permissions.ts'
 import type { StoredSession } from '../../tokens/model/session.ts'
 import type { Timestamp } from '../../tokens/model/token.ts'
 import type { Registry } from '../../tokens/registry.ts'
-import { type Person, personId } from '../../tokens/sessions.ts'
+import { type Person, personId, type RightsIn } from '../../tokens/sessions.ts'
 import { HttpFailure } from '../protocol/failures.ts'
 import { type Claims, type Grant, grantedTo } from './grants.ts'
 
@@ -118,6 +118,12 @@ export function grantedIn(
 ): ReadonlyMap<string, Permissions> {
   return grantedTo(JSON.parse(claims) as Claims, grants())
 }
+
+/** Where nobody can sign in, nobody has any. */
+export const rightsOfPeople =
+  (signIn: SignIn | undefined): RightsIn =>
+  (session, accountId) =>
+    signIn && grantedIn(session, signIn).get(accountId)
 
 /** Who asks: a person by the cookie, or a program by its bearer. */
 export function authenticateEither(

@@ -1,11 +1,21 @@
-// The portal: a caller makes a session for a sub-account's own developers, whose browser begins it with its code.
-import { Type } from 'typebox'
-import type { RawQuery } from '../../tokens/model/page.ts'
+// The portal: a caller makes a session for a sub-account's own developers, whose browser begins it with its code; owners end it.
+import { type Static, Type } from 'typebox'
+import { reasonOf } from '../../tokens/errors.ts'
+import { BAD_PAGE, type RawQuery, readPageRequest } from '../../tokens/model/page.ts'
 import { PORTAL_USES, type PortalUse } from '../../tokens/model/permissions.ts'
-import { CODE_MINUTES, NOT_AN_ORIGIN, readCode, readPortalRequest, SESSION_SECONDS } from '../../tokens/model/portal.ts'
+import {
+  CODE_MINUTES,
+  NOT_AN_ORIGIN,
+  readCode,
+  readPortalRequest,
+  SESSION_SECONDS,
+  type PortalSession as Session,
+  usesOf,
+} from '../../tokens/model/portal.ts'
 import { toTime } from '../../tokens/model/times.ts'
 import { subAccountOfToken } from '../../wire/token.ts'
 import { requirePortalOrigin } from '../access/portal.ts'
+import { rightsOfPeople } from '../access/session.ts'
 import { successBody } from '../protocol/envelope.ts'
 import { unknownNamesCheck } from '../protocol/unknown-names.ts'
 import {
@@ -19,6 +29,8 @@ import {
   type ServerParts,
 } from './route.ts'
 import * as schemas from './schemas.ts'
+
+const BASE = '/api/v1/apiClient/portal-session'
 
 /** Of the service; portal-files.ts serves it. */
 const PAGE = '/portal/'
@@ -35,12 +47,12 @@ const expiresAt = schemas.time('When the session ends')
 
 const create = ({ signIn }: ServerParts): AccountRoute => ({
   method: 'POST',
-  url: '/api/v1/apiClient/portal-session',
+  url: BASE,
   operationId: 'createPortalSession',
   summary: 'Let the developers of a sub-account look after its tokens for a while',
   description:
-    'The session can do no more than its maker, ends with the account key that makes it, and never outlives a JWT. The history says ' +
-    '`portal:` and its id of what is done in it.',
+    'The session can do no more than its maker. It ends with the account key or the session of the person that makes it, and never ' +
+    'outlives a JWT. The history says `portal:` and its id of what is done in it.',
   tag: 'Portal',
   body: Type.Object(
     {
@@ -86,6 +98,60 @@ const create = ({ signIn }: ServerParts): AccountRoute => ({
   },
 })
 
+const ListedPortalSession = Type.Object(
+  {
+    _id: schemas.text('Identifier, as in `portal:` of the history', 'por_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
+    subAccountId: schemas.text('Whose tokens', 'sub_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
+    may: May,
+    origin: schemas.orNull(schemas.text('The only page that may use it; null without one', 'https://app.example.com')),
+    by: schemas.text('Who has made it, as in the history', 'oidc:alice'),
+    byName: schemas.orNull(schemas.text('What they were called then', 'alice@example.com')),
+    createdAt: schemas.time('When it was made'),
+    expiresAt: schemas.time('When it ends unless its maker or somebody else ends it before'),
+  },
+  { title: 'ListedPortalSession' },
+)
+
+const ofOwners = { tag: 'Portal', right: 'manageKeys' } as const
+
+const list: AccountRoute = {
+  ...ofOwners,
+  method: 'GET',
+  url: BASE,
+  operationId: 'listPortalSessions',
+  summary: 'List the sessions of the portal that last, newest first',
+  description: 'Also those that nobody has begun yet. One that a person has made is listed until their session ends.',
+  querystring: Type.Object({ ...schemas.PageParameters }),
+  data: Type.Object(schemas.pageFields(ListedPortalSession), { title: 'PortalSessionPage' }),
+  success: { message: 'Found 1 portal session(s)' },
+  failures: { 400: [BAD_PAGE] },
+  async answer({ portal }, { caller, query }) {
+    const page = await portal.list(caller, readPageRequest(query))
+    return { message: `Found ${page.total} portal session(s)`, data: { ...page, items: page.items.map(toWire) } }
+  },
+}
+
+const end: AccountRoute = {
+  ...ofOwners,
+  method: 'DELETE',
+  url: `${BASE}/:id`,
+  operationId: 'endPortalSession',
+  summary: 'End a session of the portal',
+  params: Type.Object({ id: Type.String({ description: 'The id of the session' }) }),
+  data: ListedPortalSession,
+  success: { message: 'Portal session ended successfully' },
+  failures: { 404: [reasonOf('session-not-found')] },
+  async answer({ portal }, { caller, params, origin }) {
+    return { data: toWire(await portal.end(caller, params.id, origin)) }
+  },
+}
+
+function toWire(session: Session): Static<typeof ListedPortalSession> {
+  const { id, subAccountId, origin, by, byName, createdAt, expiresAt } = session
+  const made = { origin, by, byName, createdAt: toTime(createdAt), expiresAt: toTime(expiresAt) }
+  return { _id: id, subAccountId, may: [...usesOf(session)], ...made }
+}
+
 const PortalSession = Type.Object(
   {
     session: schemas.text('The bearer of the requests that the session is for, shown only once', 'lk_portal_…'),
@@ -99,7 +165,7 @@ const beginBody = Type.Object({ code: Code }, { title: 'PortalCode' })
 const BEGUN = 'Portal session begun'
 const checkNames = unknownNamesCheck({ body: beginBody })
 
-const begin = ({ app, registry: { portal } }: ServerParts): PlainRoute => ({
+const begin = ({ app, signIn, registry: { portal } }: ServerParts): PlainRoute => ({
   method: 'POST',
   url: '/api/v1/portal/session',
   access: 'anyone',
@@ -126,19 +192,19 @@ const begin = ({ app, registry: { portal } }: ServerParts): PlainRoute => ({
   },
   async respond(request) {
     checkNames({ query: request.query as RawQuery, body: request.body })
-    const session = portal.open('code', readCode(request.body))
+    const session = await portal.open('code', readCode(request.body))
     requirePortalOrigin(request, session)
-    const { bearer, subAccount } = await portal.begin(session)
+    const { bearer, subAccount } = await portal.begin(session, rightsOfPeople(signIn))
     const data = {
       session: bearer,
       expiresAt: toTime(session.expiresAt),
       subAccount: subAccountOfToken(subAccount),
-      may: session.may,
+      may: usesOf(session),
     }
     return successBody(app, BEGUN, data, 1)
   },
 })
 
 export function portalRoutes(parts: ServerParts) {
-  return [create(parts), begin(parts)]
+  return [create(parts), list, end, begin(parts)]
 }

@@ -5,16 +5,13 @@ import { BAD_PAGE, readPageRequest } from '../../tokens/model/page.ts'
 import type { Permissions } from '../../tokens/model/permissions.ts'
 import { endOf, type StoredSession } from '../../tokens/model/session.ts'
 import { toTime } from '../../tokens/model/times.ts'
-import type { MayEnter } from '../../tokens/sessions.ts'
-import { grantedIn } from '../access/session.ts'
+import type { RightsIn } from '../../tokens/sessions.ts'
+import { rightsOfPeople } from '../access/session.ts'
 import * as schemas from './access-schemas.ts'
 import type { AccountRoute, ServerParts } from './route.ts'
 import { PageParameters } from './schemas.ts'
 
 const BASE = '/api/v1/apiClient/session'
-
-/** What the grants, as they are now, let a person do in an account. */
-type RightsIn = (session: StoredSession, accountId: string) => Permissions | undefined
 
 const shared = { tag: 'Sessions', right: 'manageKeys' } as const
 
@@ -29,7 +26,7 @@ const listSessions = (rightsIn: RightsIn): AccountRoute => ({
   success: { message: 'Found 1 session(s)' },
   failures: { 400: [BAD_PAGE] },
   async answer(registry, { caller, query }) {
-    const page = await registry.sessions.list(caller, readPageRequest(query), mayEnter(rightsIn))
+    const page = await registry.sessions.list(caller, readPageRequest(query), rightsIn)
     const items = page.items.map((session) => sessionToWire(session, rightsIn(session, caller.accountId)))
     return { message: `Found ${page.total} session(s)`, data: { ...page, items } }
   },
@@ -48,19 +45,13 @@ const revokeSession = (rightsIn: RightsIn): AccountRoute => ({
   success: { message: 'Session ended successfully' },
   failures: { 404: [reasonOf('session-not-found')] },
   async answer(registry, { caller, params, origin }) {
-    const ended = await registry.sessions.revoke(caller, params.id, origin, mayEnter(rightsIn))
+    const ended = await registry.sessions.revoke(caller, params.id, origin, rightsIn)
     return { data: sessionToWire(ended, rightsIn(ended, caller.accountId)) }
   },
 })
 
-const mayEnter =
-  (rightsIn: RightsIn): MayEnter =>
-  (session, accountId) =>
-    rightsIn(session, accountId) !== undefined
-
-/** Where nobody can sign in, nobody can enter. */
 export function sessionRoutes({ signIn }: ServerParts): readonly AccountRoute[] {
-  const rightsIn: RightsIn = (session, accountId) => signIn && grantedIn(session, signIn).get(accountId)
+  const rightsIn = rightsOfPeople(signIn)
   return [listSessions(rightsIn), revokeSession(rightsIn)]
 }
 

@@ -17,7 +17,7 @@ import type { Query, SharedSql } from '../queries.ts'
 export type Asked<Found> = Found | Promise<Found>
 
 /** A sub-account, as far as its new tokens need it. */
-export interface Owner extends Pick<SubAccount, 'accountId' | 'name'>, Pick<Account, 'credentials'> {}
+export interface Owner extends Pick<SubAccount, 'accountId' | 'name' | 'suspendedAt'>, Pick<Account, 'credentials'> {}
 
 /** What changes start from. All of it stays as it is until the transaction ends. */
 export interface Find {

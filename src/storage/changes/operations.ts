@@ -1,9 +1,9 @@
 // Every change that loads rows, plans and records, once for both engines. The plans are those of tokens/plan.ts; this says which
 // rows they start from, and which rows they come to. A new change is one more function here, and its line in each store.
 import { Failure } from '../../tokens/errors.ts'
-import type { PortalSession } from '../../tokens/model/portal.ts'
+import { ENDED_MS, type PortalSession } from '../../tokens/model/portal.ts'
 import { IDLE_MS, LONGEST_MS, type StoredSession } from '../../tokens/model/session.ts'
-import { ACCOUNT_KEYS, ACCOUNTS, SESSIONS, SUB_ACCOUNTS, TOKENS } from '../../tokens/model/tables.ts'
+import { ACCOUNT_KEYS, ACCOUNTS, PORTAL_SESSIONS, SESSIONS, SUB_ACCOUNTS, TOKENS } from '../../tokens/model/tables.ts'
 import type {
   Account,
   AccountKey,
@@ -103,6 +103,7 @@ export const insertTokens = (tokens: readonly TokenRecord[], origin: Origin) =>
         const owner = owners.get(token.subAccountId)
         if (owner?.accountId !== token.accountId) throw new Failure('sub-account-forbidden')
         plans.requireStorable(owner, token.sealed)
+        plans.requireOpen(owner, origin)
         return plans.tokenCreated(token, owner.name)
       })
       return planned([insertNew(TOKENS, tokens, stamps)], events)
@@ -142,7 +143,29 @@ export const openPortal = (subAccount: SubAccount, session: PortalSession, origi
   change({
     accounts: [session.accountId],
     origin,
-    plan: () => planned([], [plans.portalOpened(subAccount, session)]),
+    plan: (_, stamps) => {
+      const { accountId, createdAt } = session
+      const writes = [
+        prune(PORTAL_SESSIONS, { accountId }, { field: 'expiresAt', value: createdAt - ENDED_MS }),
+        insertNew(PORTAL_SESSIONS, [session], stamps),
+      ]
+      return planned(writes, [plans.portalOpened(subAccount, session)])
+    },
+  })
+
+export const closePortal = (subAccount: SubAccount, id: string, origin: Origin) =>
+  change({
+    accounts: [subAccount.accountId],
+    origin,
+    mayTakeAccess: true,
+    load: (find) => [find.row(queries.findPortalSession, id)],
+    plan: ([found], stamps): Planned<PortalSession> => {
+      const lasts = found?.endedAt === null && found.subAccountId === subAccount.id && found.expiresAt > origin.at
+      if (!lasts) throw new Failure('session-not-found')
+      const after = restamp(PORTAL_SESSIONS, found, { ...found, endedAt: origin.at }, stamps)
+      const event = plans.portalClosed(subAccount, found)
+      return { ...planned([updateRow(PORTAL_SESSIONS, found, after)], [event]), answer: after, takesAccess: true }
+    },
   })
 
 /** Removes those that have ended, too. */

@@ -162,6 +162,7 @@ class PostgresStore implements Store {
   revokeKey = this.#change(changes.revokeKey)
   spend = this.#write(writes.spend)
   openPortal = this.#change(changes.openPortal)
+  closePortal = this.#change(changes.closePortal)
   insertSession = this.#change(changes.insertSession)
   renewSession = this.#change(changes.renewSession)
   chooseAccount = this.#change(changes.chooseAccount)
@@ -215,6 +216,8 @@ class PostgresStore implements Store {
     reads.findByDigest(db, digest, this.#isPartitioned),
   )
   findKeyById = this.#read('verification', reads.findKeyById)
+  findSessionById = this.#read('verification', reads.findSessionById)
+  findPortalSession = this.#read('verification', reads.findPortalSession)
   /** Authenticates callers of an identity provider. */
   findAccount = this.#read('verification', reads.findAccount)
   ping = this.#read('verification', reads.ping)
@@ -269,6 +272,7 @@ class PostgresStore implements Store {
   readBehind = this.#longRead(reads.readBehind)
   readLagging = this.#longRead(reads.readLagging)
   listKeys = this.#longRead(reads.listKeys)
+  listPortalSessions = this.#longRead(reads.listPortalSessions)
   listSubAccounts = this.#longRead(reads.listSubAccounts)
   readRows = this.#longRead(reads.readRows)
   exportTokens = this.#longRead(reads.exportTokens)

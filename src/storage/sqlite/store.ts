@@ -29,6 +29,7 @@ type Result<Operation> = Operation extends (...args: never[]) => infer Value ? A
 type LongQuery =
   | (
       | 'listKeys'
+      | 'listPortalSessions'
       | 'listSubAccounts'
       | 'listHistory'
       | 'listBulk'
@@ -138,6 +139,7 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   revokeKey = this.#change('revokeKey')
   spend = this.#write('spend')
   openPortal = this.#change('openPortal')
+  closePortal = this.#change('closePortal')
   insertSession = this.#change('insertSession')
   renewSession = this.#change('renewSession')
   chooseAccount = this.#change('chooseAccount')
@@ -177,6 +179,8 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   findAccount = this.#identity((id) => reads.findAccount(this.#db, id))
   findKey = this.#identity((presented) => this.#memory.findKey(presented))
   findKeyById = this.#identity((id) => reads.findKeyById(this.#db, id))
+  findSessionById = this.#identity((id) => reads.findSessionById(this.#db, id))
+  findPortalSession = this.#identity((id) => reads.findPortalSession(this.#db, id))
   findCandidateOf = this.#identity((id) => this.#memory.findCandidateOf(id))
   findSession = this.#identity((presented) => reads.findSession(this.#db, this.#stamps.digest(presented)))
   findCandidate = this.#identity((presented) => this.#memory.findCandidate(presented))
@@ -206,6 +210,7 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   listRetiredMasterKeys = this.#query('listRetiredMasterKeys')
 
   listKeys = this.#longQuery('listKeys')
+  listPortalSessions = this.#longQuery('listPortalSessions')
   listSubAccounts = this.#longQuery('listSubAccounts')
   listHistory = this.#longQuery('listHistory')
   readFeed = this.#longQuery('readFeed')

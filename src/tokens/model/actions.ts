@@ -13,6 +13,7 @@ export const ACTIONS = [
   'sub-account.create',
   'sub-account.update',
   'sub-account.portal',
+  'sub-account.portal-end',
   'token.create',
   'token.update',
   'token.rotate',

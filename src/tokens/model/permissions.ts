@@ -21,9 +21,9 @@ export interface Permissions {
   readonly may?: readonly PortalUse[]
 }
 
-/** What a caller makes its changes by: an account key or a person's session. */
+/** What a caller makes its changes by: an account key, a person's session, or a session of the portal, which depends on its maker's. */
 export interface Authority {
-  readonly kind: 'key' | 'session'
+  readonly kind: 'key' | 'session' | 'portal'
   readonly id: string
 }
 
@@ -86,7 +86,7 @@ export const seesUse = ({ may }: Pick<Permissions, 'may'>): boolean => may === u
 export const seesVerifiers = (permissions: Permissions): boolean =>
   hasRight(permissions, 'read') && permissions.subAccounts === null
 
-function hasRight({ role, reveal, subAccounts, may }: Permissions, right: Right): boolean {
+export function hasRight({ role, reveal, subAccounts, may }: Permissions, right: Right): boolean {
   if (may !== undefined) return false
   if (right === 'reveal') return reveal
   if (right === 'createSubAccounts') return subAccounts === null

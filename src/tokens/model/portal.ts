@@ -1,23 +1,27 @@
-// Sessions of the portal, in which a sub-account's own developers look after its tokens. A session is not stored: its holder keeps it,
-// sealed. Pure.
+// Sessions of the portal, in which a sub-account's own developers look after its tokens. Pure.
 import { Failure } from '../errors.ts'
 import { type FieldReader, idField, readNew } from './fields.ts'
-import { type Caller, notAllowed, type Permissions, PORTAL_USES, type PortalUse, RIGHTS } from './permissions.ts'
-import type { Timestamp } from './tables.ts'
+import {
+  type Authority,
+  type Caller,
+  notAllowed,
+  type Permissions,
+  PORTAL_USES,
+  type PortalUse,
+  RIGHTS,
+} from './permissions.ts'
+import type { RecordOf } from './table.ts'
+import type { PORTAL_SESSIONS, Timestamp } from './tables.ts'
 import { toTime } from './times.ts'
 import type { TokenUpdate } from './update.ts'
 
-export interface PortalSession {
-  readonly id: string
-  readonly accountId: string
-  readonly subAccountId: string
-  readonly may: readonly PortalUse[]
-  /** The only one from which browsers may use it; null for the service's own. */
-  readonly origin: string | null
-  /** Of the account key that has made it, and that it does not outlive; null where somebody else has. */
-  readonly keyId: string | null
-  readonly createdAt: Timestamp
-  readonly expiresAt: Timestamp
+export type PortalSession = RecordOf<typeof PORTAL_SESSIONS>
+
+export const usesOf = ({ may }: Pick<PortalSession, 'may'>): readonly PortalUse[] => JSON.parse(may)
+
+/** What has made it; undefined for a JWT, which is not stored. */
+export function makerOf({ maker }: Pick<PortalSession, 'maker'>): Authority | undefined {
+  return maker === null ? undefined : { kind: maker.startsWith('key_') ? 'key' : 'session', id: maker }
 }
 
 export interface PortalRequest {
@@ -81,6 +85,9 @@ export const endOfCode = ({ createdAt, expiresAt }: PortalSession): Timestamp =>
   Math.min(createdAt + CODE_MINUTES * 60_000, expiresAt)
 
 const DAY_MS = 86_400_000
+
+/** How long a session that has ended is kept, so that its page is told. */
+export const ENDED_MS = DAY_MS
 
 /** How long it is known what was spent: as long as anything can ask for it, on clocks that differ a little. */
 export const SPENT_MS = 3 * DAY_MS

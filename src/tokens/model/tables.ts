@@ -87,6 +87,34 @@ export const SESSIONS = table({
   added: ['address', 'userAgent'],
 })
 
+/** Sessions of the portal; see portal.ts. */
+export const PORTAL_SESSIONS = table({
+  name: 'portalSessions',
+  key: ['id'],
+  fields: {
+    id: text,
+    accountId: text,
+    subAccountId: text,
+    /** An array of what it is for. */
+    may: json,
+    /** The only one from which browsers may use it; null for the service's own. */
+    origin: optionalText,
+    /** The id of the account key or of the session of the person that has made it, and that it does not outlive; null for a JWT. */
+    maker: optionalText,
+    /** Who has made it, as in the history. */
+    by: text,
+    byName: optionalText,
+    createdAt: number,
+    expiresAt: number,
+    /** Since when somebody has ended it. */
+    endedAt: optionalTime,
+  },
+  stamp: {
+    kind: 'portal',
+    fields: ['id', 'accountId', 'subAccountId', 'may', 'origin', 'maker', 'createdAt', 'expiresAt', 'endedAt'],
+  },
+})
+
 /** Processes that verify by themselves, each with its lease; see lease.ts. */
 export const VERIFIERS = table({
   name: 'verifiers',
@@ -409,6 +437,7 @@ export const STORED: readonly Table[] = [
   ACCOUNT_KEYS,
   SESSIONS,
   SPENT_SIGN_INS,
+  PORTAL_SESSIONS,
   VERIFIERS,
   SUB_ACCOUNTS,
   TOKENS,

@@ -1,6 +1,7 @@
 // Whether what a caller makes its changes by still counts. Asked when a request is authenticated, and again inside the
 // transaction of each change, because the authority may have been revoked since then. Pure.
 import { Failure, failure } from '../errors.ts'
+import type { PortalSession } from '../model/portal.ts'
 import { endOf, type StoredSession } from '../model/session.ts'
 import type { StoredKey, Timestamp } from '../model/token.ts'
 
@@ -13,6 +14,10 @@ export function endOfKey(key: Pick<StoredKey, 'revokedAt' | 'expiresAt'> | undef
 
 export function endOfSession(session: Pick<StoredSession, 'createdAt' | 'seenAt'> | undefined): AuthorityEnd {
   return session && endOf(session)
+}
+
+export function endOfPortal(session: Pick<PortalSession, 'endedAt' | 'expiresAt'> | undefined): AuthorityEnd {
+  return session?.endedAt === null ? session.expiresAt : undefined
 }
 
 export function requireNotEnded(end: AuthorityEnd, at: Timestamp): void {

@@ -10,6 +10,7 @@ export const TAMPERED_KINDS = [
   'retired',
   'key',
   'session',
+  'portal',
   'webhook',
   'bulk',
   'bulk-part',

@@ -12,7 +12,8 @@ async function changesOf(estate: Estate) {
   const { store } = estate
   const account = await estate.account()
   const subAccount = await estate.subAccount(account)
-  const { id, accountId } = await estate.token(subAccount, 'T')
+  const token = await estate.token(subAccount, 'T')
+  const { id, accountId } = token
   const other = await estate.key(account)
   const session = estate.sessionRecord(account)
   await store.insertSession(session, estate.origin())
@@ -27,6 +28,7 @@ async function changesOf(estate: Estate) {
     insertSubAccounts: (origin) => store.insertSubAccounts([estate.subAccountRecord(account)], origin),
     updateSubAccount: (origin) => store.updateSubAccount(accountId, subAccount.id, { status: 'suspended' }, origin),
     openPortal: (origin) => store.openPortal(subAccount, estate.portalSession(subAccount), origin),
+    'closePortal of none': (origin) => store.closePortal(subAccount, 'por_none', origin),
     insertTokens: (origin) => store.insertTokens([estate.tokenRecord(subAccount, 'A')], origin),
     'insertTokens of several': (origin) =>
       store.insertTokens([estate.tokenRecord(subAccount, 'B'), estate.tokenRecord(subAccount, 'C')], origin),
@@ -34,7 +36,14 @@ async function changesOf(estate: Estate) {
     'changeToken that changes nothing': update('active'),
     'changeToken of none': (origin) => store.changeToken(accountId, 'tok_none', { kind: 'delete' }, origin),
   }
-  return { account, session, changes, total: async () => (await store.listHistory(accountId, FIRST_PAGE)).total }
+  return {
+    account,
+    subAccount,
+    token,
+    session,
+    changes,
+    total: async () => (await store.listHistory(accountId, FIRST_PAGE)).total,
+  }
 }
 
 export const describeAuthority: Part = (estate) => {
@@ -67,6 +76,38 @@ export const describeAuthority: Part = (estate) => {
     await estate().store.deleteSession(made.session.id)
     await assertRefused(made, origin(authority), 'token-invalid')
     await assertRefused(made, origin({ kind: 'session', id: 'ses_nothing' }), 'token-invalid')
+  })
+
+  test('a session of the portal that was ended, has expired or whose maker has ended changes nothing', async () => {
+    const made = await changesOf(estate())
+    const { account, subAccount } = made
+    const { store } = estate()
+    const opened = async (maker: string | null) => {
+      const session = estate().portalSession(subAccount, { maker })
+      await store.openPortal(subAccount, session, estate().origin())
+      return { session, authority: { kind: 'portal', id: session.id } as const }
+    }
+    const [byKey, byPerson, byNobody] = [
+      await estate().key(account),
+      estate().sessionRecord(account),
+      await opened(null),
+    ]
+    await store.insertSession(byPerson, estate().origin())
+    const [ofKey, ofPerson] = [await opened(byKey.id), await opened(byPerson.id)]
+    const before = estate().tick()
+    for (const { authority } of [ofKey, ofPerson, byNobody]) {
+      const update = { kind: 'update', update: { name: `by ${authority.id}` } } as const
+      await store.changeToken(account.id, made.token.id, update, origin(authority, before))
+    }
+    await assertRefused(made, origin(byNobody.authority, byNobody.session.expiresAt), 'token-expired')
+    await store.closePortal(subAccount, byNobody.session.id, estate().origin())
+    await store.revokeKey(byKey.id, estate().origin())
+    await store.deleteSession(byPerson.id)
+    // Also what began before.
+    for (const { authority } of [ofKey, ofPerson, byNobody]) {
+      await assertRefused(made, origin(authority, before), 'token-invalid')
+    }
+    await assertRefused(made, origin({ kind: 'portal', id: 'por_nothing' }), 'token-invalid')
   })
 
   test('no change of a key comes after its revocation, however many are under way', async () => {

@@ -1,9 +1,9 @@
 // Sessions of people who are signed in to the console.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SPENT_MS } from '../../../src/tokens/model/portal.ts'
+import { ENDED_MS, type PortalSession, SPENT_MS } from '../../../src/tokens/model/portal.ts'
 import { IDLE_MS, LONGEST_MS, type StoredSession } from '../../../src/tokens/model/session.ts'
-import { SESSIONS } from '../../../src/tokens/model/tables.ts'
+import { PORTAL_SESSIONS, SESSIONS } from '../../../src/tokens/model/tables.ts'
 import { isGenuine } from '../../../src/tokens/trust/stamp.ts'
 import { credentialOf, FIRST_PAGE, plain } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
@@ -117,6 +117,51 @@ export const describeSessions: Part = (estate) => {
     assert.deepEqual([await store.wasSpent(code), await store.wasSpent(estate().digest())], [true, false])
     assert.equal(await store.spend([state], at + SPENT_MS), true)
     assert.equal(await store.spend([state], at + SPENT_MS), false)
+  })
+
+  test('sessions of the portal are found by their id, and listed while they and their makers last', async () => {
+    const { store } = estate()
+    const account = await estate().account()
+    const [one, two] = [await estate().subAccount(account), await estate().subAccount(account)]
+    const [key, person] = [await estate().key(account), await started(account)]
+    const open = async (subAccount: typeof one, fields: Partial<PortalSession> = {}) => {
+      const session = estate().portalSession(subAccount, { origin: 'https://ü.example', byName: 'Zoë', ...fields })
+      await store.openPortal(subAccount, session, estate().origin())
+      return session
+    }
+    const [plainly, byKey, byPerson] = [
+      await open(one),
+      await open(two, { maker: key.id }),
+      await open(two, { maker: person.id }),
+    ]
+    const found = await store.findPortalSession(plainly.id)
+    assert.ok(found)
+    assert.deepEqual(plain(found), plain(plainly))
+    assert.equal(isGenuine(PORTAL_SESSIONS, found, estate().opened.stamps), true)
+    assert.equal(await store.findPortalSession('por_x'), undefined)
+    const listed = async (at = estate().tick(), within: readonly string[] | null = null, page = FIRST_PAGE) => {
+      const { items, total } = await store.listPortalSessions(account.id, { ...page, at, within })
+      return [total, ...items.map(({ id }) => id)]
+    }
+    const last = (await estate().account()).id
+    assert.deepEqual((await store.listPortalSessions(last, { ...FIRST_PAGE, at: 0, within: null })).total, 0)
+    assert.deepEqual(await listed(), [3, byPerson.id, byKey.id, plainly.id])
+    assert.deepEqual(await listed(undefined, null, { page: 2, limit: 2 }), [3, plainly.id])
+    assert.deepEqual(await listed(undefined, [one.id]), [1, plainly.id])
+    assert.deepEqual(await listed(person.seenAt + IDLE_MS), [2, byKey.id, plainly.id])
+    assert.deepEqual(await listed(plainly.expiresAt), [1, byKey.id])
+    await store.revokeKey(key.id, estate().origin())
+    assert.deepEqual(await listed(), [2, byPerson.id, plainly.id])
+    await store.deleteSession(person.id)
+    await store.closePortal(one, plainly.id, estate().origin())
+    assert.deepEqual(await listed(), [0])
+    const again = store.closePortal(one, plainly.id, estate().origin())
+    await assert.rejects(again, { code: 'session-not-found' })
+    await assert.rejects(store.closePortal(one, byPerson.id, estate().origin()), { code: 'session-not-found' })
+    await open(one, { createdAt: plainly.expiresAt + ENDED_MS - 1 })
+    assert.ok(await store.findPortalSession(plainly.id))
+    await open(one, { createdAt: plainly.expiresAt + ENDED_MS })
+    assert.equal(await store.findPortalSession(plainly.id), undefined)
   })
 
   test('a new session removes those that have ended, and no others', async () => {

@@ -156,6 +156,10 @@ export function describeWhole(open: OpenEmptyStore): void {
       const attempts: Record<Exclude<keyof Store, NotAsked>, () => unknown> = {
         findKeyById: () => closed.findKeyById('key_x'),
         wasSpent: () => closed.wasSpent(estate.digest()),
+        findSessionById: () => closed.findSessionById('ses_x'),
+        findPortalSession: () => closed.findPortalSession('por_x'),
+        listPortalSessions: () => closed.listPortalSessions(account.id, { ...FIRST_PAGE, at: 0, within: null }),
+        closePortal: () => closed.closePortal(subAccount, 'por_x', origin),
         openPortal: () => closed.openPortal(subAccount, estate.portalSession(subAccount), origin),
         saveRecent: () => closed.saveRecent(new Map([[token.id, [{ reason: null, address: null, at: 0 }]]])),
         findRecent: () => closed.findRecent(token.id),

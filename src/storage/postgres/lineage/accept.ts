@@ -62,6 +62,7 @@ async function accept(db: Connection, files: Witness | undefined): Promise<Accep
   await db.run('UPDATE confirmed_timeline SET timeline = current_timeline()')
   const knownUntil = known.length === 0 ? null : toTimeOrNull(Math.max(...known.map(({ at }) => at)))
   const endedSessions = await db.run('DELETE FROM sessions')
+  await db.run('DELETE FROM portal_sessions')
   // Those that hold a lease may have begun after the data were saved.
   await db.run('DELETE FROM verifiers')
   await insertRows(db, VERIFIERS, [unknownLease(anyLease(Date.now()))])

@@ -1,35 +1,50 @@
 // Whether those who ask for changes still may, and ask for them for the first time. Read after the lock of their account, under
 // which its keys are revoked, so that a revocation that was answered is seen.
 import { Failure } from '../../../tokens/errors.ts'
+import type { Authority } from '../../../tokens/model/permissions.ts'
+import { makerOf } from '../../../tokens/model/portal.ts'
 import { FORGOTTEN_AT_ONCE, IDEMPOTENCY_MEMORY_MS } from '../../../tokens/model/update.ts'
 import type { Idempotency, Origin } from '../../../tokens/record/history.ts'
-import { type AuthorityEnd, endOfKey, endOfSession, requireNotEnded } from '../../../tokens/trust/authority.ts'
+import {
+  type AuthorityEnd,
+  endOfKey,
+  endOfPortal,
+  endOfSession,
+  requireNotEnded,
+} from '../../../tokens/trust/authority.ts'
 import type { Connection } from '../postgres-connection.ts'
-import { findKeyById, findRequest, keepSession } from './reads.ts'
+import { findKeyById, findPortalSession, findRequest, keepSession } from './reads.ts'
 
 /** Returns the check of any of these origins. */
 export async function readAuthorities(db: Connection, origins: readonly Origin[]): Promise<(origin: Origin) => void> {
   const asked = new Map(
     origins.flatMap(({ authority }) => (authority === undefined ? [] : [[authority.id, authority]])),
   )
-  const ends = new Map<string, AuthorityEnd>()
+  const ends = new Map<string, readonly AuthorityEnd[]>()
   /** The idempotency keys that were used before, or by a change of the same transaction. */
   const used = new Set<string>()
   await Promise.all([
-    ...Array.from(asked.values(), async ({ kind, id }) => {
-      ends.set(id, kind === 'key' ? endOfKey(await findKeyById(db, id)) : endOfSession(await keepSession(db, id)))
-    }),
+    ...Array.from(asked.values(), async (authority) => void ends.set(authority.id, await endsOf(db, authority))),
     ...origins.map(async (origin) => {
       if (origin.once !== undefined && (await isUsed(db, origin.once, origin))) used.add(nameOf(origin.once, origin))
     }),
   ])
   return (origin) => {
     const { authority, at, once } = origin
-    if (authority !== undefined) requireNotEnded(ends.get(authority.id), at)
+    if (authority !== undefined) for (const end of ends.get(authority.id) ?? []) requireNotEnded(end, at)
     if (once === undefined) return
     if (used.has(nameOf(once, origin))) throw new Failure('idempotency-conflict')
     used.add(nameOf(once, origin))
   }
+}
+
+/** A session of the portal is ended under the lock of its account, as keys are; that of a person is not. */
+async function endsOf(db: Connection, { kind, id }: Authority): Promise<readonly AuthorityEnd[]> {
+  if (kind === 'key') return [endOfKey(await findKeyById(db, id))]
+  if (kind === 'session') return [endOfSession(await keepSession(db, id))]
+  const session = await findPortalSession(db, id)
+  const maker = session && makerOf(session)
+  return [endOfPortal(session), ...(maker === undefined ? [] : await endsOf(db, maker))]
 }
 
 const nameOf = ({ accountId, key }: Idempotency, { by }: Origin) => JSON.stringify([accountId, by, key])

@@ -50,9 +50,11 @@ export const listAccounts = asked(queries.listAccounts)
 export const findKeyById = asked(queries.findKeyById)
 export const wasSpent = asked(queries.wasSpent)
 export const findSession = asked(queries.findSession)
+export const findSessionById = asked(queries.findSessionById)
 /** Until the transaction ends, it can be renewed but not ended. */
 export const keepSession = asked(queries.findSessionById, ' FOR KEY SHARE')
 export const listSessions = asked(queries.listSessions)
+export const findPortalSession = asked(queries.findPortalSession)
 export const findRequest = asked(queries.findRequest)
 export const findSubAccount = asked(queries.findSubAccount)
 export const findOwner = asked(queries.findOwner)
@@ -85,6 +87,7 @@ function built<Args extends readonly unknown[], Answer>(build: (dialect: Dialect
 }
 
 export const listKeys = built(pages.listKeys)
+export const listPortalSessions = built(pages.listPortalSessions)
 export const listVerifiers = built(pages.listVerifiers)
 export const listSubAccounts = built(pages.listSubAccounts)
 export const listHistory = built(history.listHistory)

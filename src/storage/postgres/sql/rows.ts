@@ -20,7 +20,7 @@ export function finders(db: Connection): Find {
     matching: (accountId, query) => matchTokens(db, accountId, query),
     async owners(subAccountIds) {
       const found = await db.all<Owner & { id: string }>(
-        `SELECT id, account_id AS "accountId", name, (SELECT credentials FROM accounts WHERE id = s.account_id) AS credentials
+        `SELECT id, account_id AS "accountId", name, suspended_at AS "suspendedAt", (SELECT credentials FROM accounts WHERE id = s.account_id) AS credentials
          FROM sub_accounts s WHERE id = ANY($1::text[])`,
         [...subAccountIds],
       )

@@ -133,7 +133,7 @@ function prepare(part: string, termMs: number): void {
   const db = openDatabase(part)
   const has = (table: string) => db.prepare('SELECT 1 FROM sqlite_master WHERE name = ?').get(table) !== undefined
   try {
-    if (has('sessions')) db.exec('DELETE FROM sessions')
+    for (const table of ['sessions', 'portal_sessions']) if (has(table)) db.exec(`DELETE FROM ${table}`)
     if (termMs === 0 || !has('verifiers')) return
     // Backups of earlier versions require the account of a lease.
     db.exec('PRAGMA foreign_keys = OFF')

@@ -1,19 +1,32 @@
 // Whether the one who asks for a change still may, and asks for it for the first time, asked inside its transaction.
 import { Failure } from '../../../tokens/errors.ts'
+import type { Authority } from '../../../tokens/model/permissions.ts'
+import { makerOf } from '../../../tokens/model/portal.ts'
 import { FORGOTTEN_AT_ONCE, IDEMPOTENCY_MEMORY_MS } from '../../../tokens/model/update.ts'
 import type { Idempotency, Origin } from '../../../tokens/record/history.ts'
-import { endOfKey, endOfSession, requireNotEnded } from '../../../tokens/trust/authority.ts'
+import {
+  type AuthorityEnd,
+  endOfKey,
+  endOfPortal,
+  endOfSession,
+  requireNotEnded,
+} from '../../../tokens/trust/authority.ts'
 import type { Connection } from '../sqlite-connection.ts'
-import { findKeyById, findRequest, findSessionById } from './reads.ts'
+import { findKeyById, findPortalSession, findRequest, findSessionById } from './reads.ts'
 
 /** First in every change that a caller asks for. Only one process at a time writes to the file: the answer holds until the commit. */
 export function requireAuthority(db: Connection, origin: Origin): void {
   const { authority, at, once } = origin
-  if (authority !== undefined) {
-    const { kind, id } = authority
-    requireNotEnded(kind === 'key' ? endOfKey(findKeyById(db, id)) : endOfSession(findSessionById(db, id)), at)
-  }
+  if (authority !== undefined) for (const end of endsOf(db, authority)) requireNotEnded(end, at)
   if (once !== undefined) requireFirst(db, once, origin)
+}
+
+function endsOf(db: Connection, { kind, id }: Authority): readonly AuthorityEnd[] {
+  if (kind === 'key') return [endOfKey(findKeyById(db, id))]
+  if (kind === 'session') return [endOfSession(findSessionById(db, id))]
+  const session = findPortalSession(db, id)
+  const maker = session && makerOf(session)
+  return [endOfPortal(session), ...(maker === undefined ? [] : endsOf(db, maker))]
 }
 
 /** Idempotency keys of a day ago are free again, and removed a few at a time: somebody may have used a million of them. */

@@ -43,6 +43,7 @@ export const wasSpent = asked(queries.wasSpent)
 export const findSession = asked(queries.findSession)
 export const findSessionById = asked(queries.findSessionById)
 export const listSessions = asked(queries.listSessions)
+export const findPortalSession = asked(queries.findPortalSession)
 export const findRequest = asked(queries.findRequest)
 export const findSubAccount = asked(queries.findSubAccount)
 export const findOwner = asked(queries.findOwner)
@@ -75,6 +76,7 @@ function built<Args extends readonly unknown[], Answer>(build: (dialect: Dialect
 }
 
 export const listKeys = built(pages.listKeys)
+export const listPortalSessions = built(pages.listPortalSessions)
 export const listVerifiers = built(pages.listVerifiers)
 export const listSubAccounts = built(pages.listSubAccounts)
 export const listHistory = built(history.listHistory)

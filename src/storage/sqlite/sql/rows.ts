@@ -19,7 +19,7 @@ type Numbered = Stamped<TokenRecord> & { readonly no: number }
 const CHANGED = new Joined(new Selection<Numbered>([...namesOf(TOKENS), 'no']), OWNER)
 const CHANGED_BY_ID = `SELECT ${CHANGED.columns} FROM ${TOKENS_WITH_OWNERS} WHERE t.id = ? AND t.account_id = ?`
 
-const OWNER_BY_ID = `SELECT s.account_id, s.name, a.credentials
+const OWNER_BY_ID = `SELECT s.account_id, s.name, s.suspended_at, a.credentials
   FROM sub_accounts s CROSS JOIN accounts a ON a.id = s.account_id WHERE s.id = ?`
 
 /** Only one process at a time writes to the file: what is found holds until the commit. */
@@ -35,8 +35,10 @@ export function finders(db: Connection): Find {
     owners(subAccountIds) {
       const owners = new Map<string, Owner>()
       for (const id of subAccountIds) {
-        const found = db.tuple<[string, string, Owner['credentials']]>(OWNER_BY_ID, id)
-        if (found !== undefined) owners.set(id, { accountId: found[0], name: found[1], credentials: found[2] })
+        const found = db.tuple<[string, string, number | null, Owner['credentials']]>(OWNER_BY_ID, id)
+        if (found === undefined) continue
+        const [accountId, name, suspendedAt, credentials] = found
+        owners.set(id, { accountId, name, suspendedAt, credentials })
       }
       return owners
     },
