@@ -107,7 +107,7 @@ async function acceptOnPostgres(config: Config & { databaseUrl: string }, output
     ...(found === null
       ? []
       : ['What was revoked in between is active again: revoke it before you start the instances.']),
-    `${endedSessions} sessions of people were ended.`,
+    `${endedSessions} sessions of people were ended, and those of the portal.`,
     'Changes wait for verifiers that may hold a lease, for a minute after the first instance has started.',
   ]
   output.result(accepted, { title: sentences.join(' ') })
