@@ -365,9 +365,9 @@ export interface BulkOperation {
   } | null
   /**
    * `revoked`: the key or session by which it was ordered has ended. `altered`: its row was changed in the
-   * database
+   * database. `restored`: the store was restored to an earlier state
    */
-  readonly failedBecause: 'revoked' | 'altered' | null
+  readonly failedBecause: 'revoked' | 'altered' | 'restored' | null
 }
 
 export interface BulkToken extends Pick<Token, '_id' | 'name' | 'subAccount' | 'status'> {}

@@ -27,6 +27,13 @@ export const listRunningBulk = query(
   (rows) => BULK.readAll(rows),
 )
 
+/** Of all accounts. */
+export const listAllRunningBulk = query(
+  () => [],
+  `${OPERATIONS} WHERE o.status = 'running' AND o.id > '' ORDER BY o.id`,
+  (rows) => BULK.readAll(rows),
+)
+
 export const countRunningBulk = query(
   (accountId: string) => [accountId],
   `SELECT CAST(count(*) AS bigint) FROM bulk_operations WHERE account_id = ?1 AND status = 'running'`,

@@ -121,12 +121,8 @@ export function planStep(operation: Stamped<StoredBulk>, found: FoundStep, at: T
   const plans = (operation.direction === 'do' ? planForward : planBack)(operation, found, origin, stamps)
   // A token that was off already is ordered to be off, which nobody undoes.
   const changing = plans.filter(({ event }) => event !== undefined)
-  const after = restamp(
-    BULK_OPERATIONS,
-    operation,
-    advanced(operation, changing.length, tokens.length - changing.length),
-    stamps,
-  )
+  const others = tokens.length - changing.length
+  const after = restamp(BULK_OPERATIONS, operation, advanced(operation, changing.length, others), stamps)
   if (operation.direction === 'undo') return { operation: after, part, plans }
   const changes: Changed[] = changing.map(({ before, after: { id, version } }) => [
     id,

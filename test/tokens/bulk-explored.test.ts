@@ -7,6 +7,7 @@ import { isUntouched, orderedBy, planBulk, planStep } from '../../src/tokens/bul
 import { Failure } from '../../src/tokens/errors.ts'
 import {
   type BulkAction,
+  changeOf,
   ended,
   NOTHING_DONE,
   nextPart,
@@ -98,10 +99,10 @@ function advance(world: World, asked: Stamped<StoredBulk>): World {
   const step = planStep(world.operation, found, AT, stamps)
   const tokens = new Map(world.tokens)
   let { log } = world
-  for (const { after, isDeleted } of step.plans) {
+  for (const { before, after, isDeleted } of step.plans) {
     if (isDeleted) tokens.delete(after.id)
     else tokens.set(after.id, after)
-    log = logged(log, after.id, asked.direction)
+    if (isDeleted || before.status !== after.status) log = logged(log, after.id, asked.direction)
   }
   return { ...world, operation: step.operation, parts: world.parts.with(part.number, step.part), tokens, log }
 }
@@ -133,6 +134,16 @@ function change(id: string, update: Partial<TokenRecord> | undefined) {
   }
 }
 
+/** A report that its credential has leaked, or an order of off, moves the version of a token that is off. */
+function orderOff(id: string) {
+  return (world: World): World => {
+    const before = world.tokens.get(id)
+    if (before === undefined || before.status === 'active') return change(id, { status: 'inactive' })(world)
+    const after = restamp(TOKENS, before, { ...before, version: before.version + 1 }, stamps)
+    return { ...world, tokens: new Map(world.tokens).set(id, after), log: logged(world.log, id, 'other') }
+  }
+}
+
 const MOVES: Readonly<Record<string, (world: World) => World>> = {
   step: (world) => turn(world, world.operation),
   'another reads': (world) => ({ ...world, read: world.operation }),
@@ -151,7 +162,7 @@ const MOVES: Readonly<Record<string, (world: World) => World>> = {
   },
   'rename a': change('a', { name: 'renamed' }),
   'enable c': change('c', { status: 'active' }),
-  'disable c': change('c', { status: 'inactive' }),
+  'disable c': orderOff('c'),
   'delete a': change('a', undefined),
 }
 
@@ -223,6 +234,12 @@ for (const action of ['disable', 'enable', 'delete'] as const) {
     assert.ok(sequences > 1_000)
   })
 }
+
+test('a token that is off is ordered off all the same, so that no earlier operation enables it', () => {
+  const { operation } = begin('disable')
+  const asked = changeOf(operation, { status: 'inactive', expiresAt: null })
+  assert.deepEqual(asked, { kind: 'update', update: { status: 'inactive' } })
+})
 
 test('this test would notice a step that is made by what was read long ago', () => {
   const world = begin('disable')

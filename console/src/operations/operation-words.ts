@@ -49,6 +49,7 @@ export const STATES: Readonly<Record<State, { readonly label: string; readonly l
 const WHY_FAILED: Readonly<Record<NonNullable<BulkOperation['failedBecause']>, string>> = {
   revoked: 'It has stopped: the key or session that ordered it has ended.',
   altered: 'It has stopped: it was changed in the database.',
+  restored: 'It has stopped: the store was restored to an earlier state.',
 }
 
 /** How many tokens were changed, how many were left alone, and why. */

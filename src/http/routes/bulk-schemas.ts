@@ -73,9 +73,10 @@ export const Bulk = Type.Object(
       { description: 'Null unless it is undone', examples: [null] },
     ),
     failedBecause: orNull({
-      enum: ['revoked', 'altered', null],
+      enum: ['revoked', 'altered', 'restored', null],
       description:
-        '`revoked`: the key or session by which it was ordered has ended. `altered`: its row was changed in the database',
+        '`revoked`: the key or session by which it was ordered has ended. `altered`: its row was changed in the database. ' +
+        '`restored`: the store was restored to an earlier state',
     }),
   },
   { title: 'BulkOperation' },

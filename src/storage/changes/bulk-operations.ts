@@ -48,12 +48,16 @@ export const undoBulk = (accountId: string, id: string, scope: string | null, or
   change({
     accounts: [accountId],
     origin,
+    mayTakeAccess: true,
     load: (find) => [find.locked(queries.findBulk, accountId, id)],
     plan: ([found], stamps): Planned<StoredBulk> => {
       if (found === undefined || (scope !== null && found.scope !== scope)) throw new Failure('bulk-not-found')
       const after = undoing(found, plans.orderedBy(origin), origin.at)
       const writes = [updateRow(BULK_OPERATIONS, found, restamp(BULK_OPERATIONS, found, after, stamps))]
-      return { ...planned(writes, [plans.bulkUndone(after)]), answer: after }
+      const events = [plans.bulkUndone(after)]
+      // A store without it would enable tokens again: it must be recognised as older.
+      const revocations = [{ kind: 'bulk-undone', id, at: origin.at } as const]
+      return { answer: after, writes, events, revocations, takesAccess: true }
     },
   })
 
@@ -102,5 +106,22 @@ export const endBulk = (asked: Stamped<StoredBulk>, error: StoredBulk['error'], 
       if (!isOver) return unchanged(undefined)
       const after = restamp(BULK_OPERATIONS, operation, ended(operation, error, at), stamps)
       return planned([updateRow(BULK_OPERATIONS, operation, after)], [])
+    },
+  })
+
+/** For a store that is older than what was promised: that an operation was undone, or has failed, may be what it lacks. */
+export const endAllBulk = (at: Timestamp) =>
+  change({
+    accounts: [],
+    origin: undefined,
+    load: (find) => [find.locked(queries.listAllRunningBulk)],
+    plan: ([running], stamps): Planned<void> => {
+      const end = (operation: Stamped<StoredBulk>) =>
+        updateRow(
+          BULK_OPERATIONS,
+          operation,
+          restamp(BULK_OPERATIONS, operation, ended(operation, 'restored', at), stamps),
+        )
+      return planned(running.map(end), [])
     },
   })

@@ -158,11 +158,14 @@ export function undoing<Operation extends StoredBulk>(operation: Operation, orde
   return { ...operation, ...order, status: 'running', direction: 'undo' }
 }
 
-/** The change of one token; undefined if it is so already. */
+/**
+ * The change of one token; undefined if it is so already. One that is off is ordered off all the same: an undo of what has switched it
+ * off before must find another version.
+ */
 export function changeOf({ action, createdAt }: StoredBulk, token: Pick<TokenRecord, 'status' | 'expiresAt'>) {
   switch (action) {
     case 'disable':
-      return token.status === 'active' ? setTo({ status: 'inactive' }) : undefined
+      return setTo({ status: 'inactive' })
     case 'enable':
       return token.status === 'inactive' ? setTo({ status: 'active' }) : undefined
     case 'expire':

@@ -348,7 +348,7 @@ export const BULK_OPERATIONS = table({
     kept: number,
     endedAt: optionalTime,
     /** Why it has failed. */
-    error: optionalText as Field<'revoked' | 'altered' | null>,
+    error: optionalText as Field<'revoked' | 'altered' | 'restored' | null>,
   },
   stamp: {
     kind: 'bulk',

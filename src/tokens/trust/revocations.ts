@@ -10,7 +10,7 @@ export type Revocation =
   | TokenRevocation
   | BegunLease
   | {
-      readonly kind: 'sub-account-off' | 'sub-account-on' | 'key-off'
+      readonly kind: 'sub-account-off' | 'sub-account-on' | 'key-off' | 'bulk-undone'
       readonly id: string
       readonly at: Timestamp
     }

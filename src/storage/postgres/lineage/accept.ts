@@ -4,11 +4,14 @@ import { anyLease, unknownLease } from '../../../tokens/model/lease.ts'
 import { VERIFIERS } from '../../../tokens/model/tables.ts'
 import { toTimeOrNull } from '../../../tokens/model/times.ts'
 import type { KeyRing } from '../../../tokens/trust/key-ring.ts'
+import { Stamps } from '../../../tokens/trust/vault.ts'
+import { endAllBulk } from '../../changes/operations.ts'
 import { requireFitServer } from '../fit-server.ts'
 import { BEGIN, connect, placeOf } from '../pool.ts'
 import { Connection } from '../postgres-connection.ts'
 import { readFirstEpoch, readSecret, requireFinishedCopy } from '../prepare-database.ts'
 import { insertRows } from '../sql/insertion.ts'
+import { makeChange } from '../sql/make-changes.ts'
 import { requireUpToDate } from '../sql/migrate.ts'
 import { readFound } from './mark-rows.ts'
 import { findLoss } from './marks.ts'
@@ -41,13 +44,15 @@ export async function acceptLoss({ databaseUrl, keys, witness }: Place): Promise
     await requireUpToDate(client)
     const files = witness === undefined ? undefined : new Witness(witness, await readFirstEpoch(client))
     const db = new Connection(client)
-    return await db.transaction([BEGIN], () => accept(db, files))
+    return await db.transaction([BEGIN], () => accept(db, files, new Stamps(secret)))
   } finally {
     await client.end()
   }
 }
 
-async function accept(db: Connection, files: Witness | undefined): Promise<AcceptedLoss> {
+async function accept(db: Connection, files: Witness | undefined, stamps: Stamps): Promise<AcceptedLoss> {
+  // Before the marks are locked, as by changes of operations, which raise theirs last.
+  await makeChange({ db, stamps }, endAllBulk(Date.now()))
   // So that no transaction raises a mark of the epoch that ends here, and is committed in the next one.
   await db.run('LOCK TABLE instance_marks IN SHARE ROW EXCLUSIVE MODE')
   const known = files?.readNew() ?? []

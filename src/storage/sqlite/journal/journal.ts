@@ -18,7 +18,7 @@ import { syncPath } from '../files/files.ts'
 import { insertUnknownLease } from '../sql/verifiers.ts'
 import type { Connection } from '../sqlite-connection.ts'
 import type { Transaction } from '../transaction.ts'
-import { replay } from './replay.ts'
+import { endBulkOperations, replay } from './replay.ts'
 
 const { O_RDWR, O_NOFOLLOW } = fs.constants
 const MISSING = 'is missing'
@@ -159,7 +159,10 @@ export class Journal {
     if (acceptLoss && this.findBreak(transaction) !== undefined) return this.#lose(transaction, acceptLoss)
     if (found.kind === 'torn') fs.ftruncateSync(this.#file ?? -1, position.size)
     if (found.kind !== 'even' || this.#doubtful) this.#writeLast(position)
-    if (position.isOlder) savePosition(db, { ...position, isOlder: false })
+    if (position.isOlder) {
+      endBulkOperations(transaction)
+      savePosition(db, { ...position, isOlder: false })
+    }
     this.#lastSeen = position.lastLine
     return { ...NOTHING, done: true }
   }
@@ -168,7 +171,8 @@ export class Journal {
     if (!acceptLoss) return { ...NOTHING, done: true, obstacle: this.#obstacle(this.#closedBecause || reason) }
     const replayed = position === undefined ? 0 : this.#replayReadable(transaction, position)
     insertUnknownLease(transaction.db, anyLease(Date.now()))
-    this.#create(transaction, this.#replacement)
+    const begun = this.#create(transaction, this.#replacement)
+    savePosition(transaction.db, { ...begun, isOlder: true })
     return { ...NOTHING, done: false, replayed }
   }
 

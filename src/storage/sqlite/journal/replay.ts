@@ -8,6 +8,11 @@ import { findOwner } from '../sql/reads.ts'
 import { insertUnknownLease } from '../sql/verifiers.ts'
 import { Transaction } from '../transaction.ts'
 
+/** To be called inside a transaction, on a store that is older than its journal was. */
+export function endBulkOperations({ db, stamps }: Transaction): void {
+  makeChange(new Transaction(db, stamps), operations.endAllBulk(Date.now()))
+}
+
 /** To be called inside a transaction. Returns how many revocations concerned something that this store has. */
 export function replay({ db, stamps }: Transaction, revocations: readonly Revocation[]): number {
   // A transaction of its own, whose revocations are not appended to the journal again.
@@ -25,6 +30,8 @@ function replayOne(transaction: Transaction, revocation: Revocation): boolean {
     insertUnknownLease(transaction.db, revocation)
     return false
   }
+  // All operations of a store that lacks it end.
+  if (revocation.kind === 'bulk-undone') return false
   if (revocation.kind === 'key-off') {
     if (transaction.db.get('SELECT 1 FROM account_keys WHERE id = ?', id) === undefined) return false
     makeChange(transaction, operations.revokeKey(id, origin))
