@@ -379,7 +379,7 @@ export interface BulkPreview {
   readonly sample: readonly BulkToken[]
 }
 
-/** The parameters of the token list; `{}` for all tokens */
+/** The parameters of the token list, without any that filters nothing; `{}` for all tokens */
 export interface BulkFilter
   extends Pick<
     ListTokensParams,
@@ -401,7 +401,7 @@ export interface BulkFilter
 export interface BulkRequest {
   /** `expire` sets `expiresAt` to the time of the request, unless it is earlier */
   readonly action: 'disable' | 'enable' | 'delete' | 'expire'
-  /** The parameters of the token list; `{}` for all tokens */
+  /** The parameters of the token list, without any that filters nothing; `{}` for all tokens */
   readonly filter: BulkFilter
   /** Count only, and change nothing */
   readonly dryRun?: boolean | undefined

@@ -219,6 +219,12 @@ export function describeBulk(engine: Engine): void {
       'a filter of another type': [{ action: 'disable', filter: { status: true } }, /status must be a string/],
       'a filter that is not valid': [{ action: 'disable', filter: { idleDays: 0 } }, /idleDays must be a whole number/],
       'a repeated filter': [{ action: 'disable', filter: { status: ['active'] } }, /status must be sent only once/],
+      'no tag at all': [{ action: 'disable', filter: { tag: [] } }, /filter.tag filters nothing/],
+      'a search for nothing': [{ action: 'disable', filter: { search: ' ' } }, /filter.search filters nothing/],
+      'one of two that filters nothing': [
+        { action: 'disable', filter: { status: 'active', search: '' }, dryRun: true },
+        /filter.search filters nothing/,
+      ],
       'a long reason': [{ action: 'disable', filter: {}, reason: 'x'.repeat(201) }, /reason must be at most 200/],
       'a reason of two lines': [{ action: 'disable', filter: {}, reason: 'a\nb' }, /reason must not contain control/],
       'half a token': [{ action: 'disable', filter: {}, expectedTotal: 1.5 }, /expectedTotal must be a whole number/],

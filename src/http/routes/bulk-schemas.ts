@@ -12,7 +12,10 @@ const Filter = Type.Object(
     ...Filters,
     ...ExtraFilters,
   },
-  { title: 'BulkFilter', description: 'The parameters of the token list; `{}` for all tokens' },
+  {
+    title: 'BulkFilter',
+    description: 'The parameters of the token list, without any that filters nothing; `{}` for all tokens',
+  },
 )
 
 export const BulkRequest = Type.Object(

@@ -69,12 +69,20 @@ const FIELDS = {
   reason: reasonField,
 }
 
-/** With a filter whose values are valid too. */
+/** With a filter whose values are valid too, and each of which filters. */
 export function readBulkRequest(body: unknown, now: Timestamp): BulkRequest {
   const request = readNew<BulkRequest>(body, FIELDS, ['action', 'filter'])
   readTokenQuery(request.filter, now)
+  const idle = Object.entries(request.filter).find(([name, value]) => filtersNothing({ [name]: value }, now))
+  if (idle !== undefined) {
+    throw new Failure('invalid-request', `filter.${idle[0]} filters nothing; leave it out ({} means all tokens)`)
+  }
   return request
 }
+
+/** Such as a blank search, which a list ignores. Here it would mean all tokens. */
+const filtersNothing = (filter: RawQuery, now: Timestamp) =>
+  JSON.stringify(readTokenQuery(filter, now)) === JSON.stringify(readTokenQuery({}, now))
 
 /** Callers who see the same sub-accounts see each other's operations. */
 export function scopeOf(subAccounts: readonly string[] | null): string | null {
