@@ -63,11 +63,14 @@ export function makeChecker(operator: Operator, looksForCredentials: boolean) {
 export async function compareWithStore(operator: Operator, tokens: readonly BulkToken[], looksForCredentials = true) {
   const sameNames = await operator.findByNames(tokens.map(({ subAccountId, name }) => ({ subAccountId, name })))
   return Promise.all(
-    tokens.map(async ({ credential }, n): Promise<'unchanged' | { readonly problem: string } | undefined> => {
+    tokens.map(async ({ credential, status }, n): Promise<'unchanged' | { readonly problem: string } | undefined> => {
       const sameName = sameNames[n]
       const isLookedFor = credential !== undefined && (looksForCredentials || sameName !== undefined)
       const sameCredential = isLookedFor ? await operator.findByCredential(credential) : undefined
-      if (sameName !== undefined && sameName.id === sameCredential?.id) return 'unchanged'
+      if (sameName !== undefined && sameName.id === sameCredential?.id) {
+        if (status === undefined || status === sameName.status) return 'unchanged'
+        return { problem: `the token is there already and ${sameName.status}, and an import changes no token` }
+      }
       if (sameName !== undefined) return { problem: reasonOf('duplicate-name') }
       return sameCredential && { problem: reasonOf('duplicate-credential') }
     }),

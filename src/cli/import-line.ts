@@ -37,7 +37,7 @@ export async function* linesOf(file: string): AsyncGenerator<Buffer> {
   yield Buffer.concat(pieces)
 }
 
-/** Accepts the import format, or a Token as the API returns it, with or without details. */
+/** Accepts the import format, or a Token as the API returns it but without its id, with or without details. */
 export function readLine(text: string): ImportLine {
   let value: unknown
   try {
@@ -47,7 +47,8 @@ export function readLine(text: string): ImportLine {
   }
   if (!isObject(value)) throw new Failure('invalid-request', 'not a JSON object')
   if (repeatsField(text, value)) throw new Failure('invalid-request', 'a field is repeated')
-  const { subAccount, token, details, _id, ...line } = value as Record<string, unknown>
+  const { subAccount, token, details, ...line } = value as Record<string, unknown>
+  if ('_id' in line) throw new Failure('invalid-request', '_id is not kept: every token gets a new one. Leave it out')
   const unknown = Object.keys(line).find((name) => !Object.hasOwn(LINE_FIELDS, name))
   if (unknown !== undefined) throw new Failure('invalid-request', `unknown field ${JSON.stringify(unknown)}`)
   const source = {

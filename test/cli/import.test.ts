@@ -31,7 +31,6 @@ describe('import', () => {
 
   test('takes credentials of any format, a Token as the API returns it, and lines without a credential', async () => {
     const token = {
-      _id: 'tok_old',
       name: 'I3',
       token: 'from-api',
       status: 'inactive',
@@ -56,6 +55,22 @@ describe('import', () => {
       unchanged: 1,
       bad: 0,
     })
+  })
+
+  test('a line with another status than that of the token which is there is refused: nothing is switched by an import', async () => {
+    const [on, off] = ['active', 'inactive'].map((status) => line(`Status ${status}`, { credential: status, status }))
+    const plain = line('No status', { credential: 'no-status' })
+    const first = await cli.run('import', write('status.ndjson', [on, off, plain] as object[]), '--json')
+    assert.equal(first.json.imported, 3)
+    const other = [plain, { ...off, status: 'active' }, { ...on, status: 'inactive' }] as object[]
+    const { code, stderr } = await cli.run('import', write('other-status.ndjson', other), '--json')
+    assert.equal(code, 1)
+    assert.match(stderr, /line 2: the token is there already and inactive, and an import changes no token/)
+    assert.match(stderr, /line 3: the token is there already and active/)
+    assert.match(stderr, /2 of 3 lines are bad, so nothing was imported/)
+    const silent = { ...off, status: undefined } as object
+    const again = await cli.run('import', write('same-status.ndjson', [on, off, silent, plain] as object[]), '--json')
+    assert.deepEqual(again.json, { lines: 4, imported: 0, unchanged: 4, bad: 0 })
   })
 
   const bad: readonly [string, () => object | string, RegExp][] = [
@@ -94,6 +109,7 @@ describe('import', () => {
       () => line('x', { credential: 'fine' }),
       /line 2: an earlier line has the same credential/,
     ],
+    ['an id', () => line('x', { _id: 'tok_old' }), /line 2: _id is not kept: every token gets a new one. Leave it out/],
     ['a taken name', () => line('Taken', { credential: 'other' }), /line 2: Token name already exists/],
     ['a taken credential', () => line('Free', { credential: 'taken' }), /line 2: This credential already belongs/],
   ]
