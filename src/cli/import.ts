@@ -3,6 +3,7 @@
 import { statSync } from 'node:fs'
 import { Failure, OperatorError } from '../tokens/errors.ts'
 import type { BulkToken, Operator } from '../tokens/operator.ts'
+import { IMPORTED } from '../tokens/record/history.ts'
 import { type Checked, compareWithStore, makeChecker, makeRepeatCheck } from './import-check.ts'
 import { linesOf, requireObjects } from './import-line.ts'
 import type { Output } from './output.ts'
@@ -138,7 +139,10 @@ async function writeBatch(
   onImported: (count: number) => void,
 ): Promise<number> {
   try {
-    await operator.createTokens(batch.map(({ token }) => token))
+    await operator.createTokens(
+      batch.map(({ token }) => token),
+      IMPORTED,
+    )
     onImported(batch.length)
     return 0
   } catch (error) {
@@ -147,7 +151,7 @@ async function writeBatch(
   let unchanged = 0
   for (const { number, token } of batch) {
     try {
-      await operator.createTokens([token])
+      await operator.createTokens([token], IMPORTED)
       onImported(1)
     } catch (error) {
       if (!isOfLine(error)) throw error

@@ -7,6 +7,7 @@ import {
   type FeedFilter,
   type FeedRow,
   type HistoryQuery,
+  IMPORTED,
   type ListedHistoryRow,
   toHistoryRow,
 } from '../tokens/record/history.ts'
@@ -114,6 +115,10 @@ function revokes({ contains, withoutMetadata }: Dialect): string {
     OR (action = 'sub-account.update' AND ${suspends}))`
 }
 
+/** Rows that are events. What was imported is recognised by the end of its facts: metadata that look like it end before that. */
+export const isEvent = (row: string): string =>
+  `(${row}.action <> 'token.create' OR ${row}.to_facts NOT LIKE '%,"reason":"${IMPORTED}"}')`
+
 /** A range of numbers: a filter leaves out rows of it, but never makes the statement look at more. */
 export function readFeed(
   dialect: Dialect,
@@ -135,7 +140,8 @@ export function readFeed(
         (SELECT s.name FROM sub_accounts s WHERE s.id = found.sub_account_id AND s.account_id = ${account})
       FROM (
         SELECT item.*, ${subAccountId} AS sub_account_id FROM history item
-        WHERE item.account_id = ${account} AND ${conditions.join(' AND ')} ORDER BY item.seq LIMIT ${values.add(limit)}
+        WHERE item.account_id = ${account} AND ${conditions.join(' AND ')} AND ${isEvent('item')}
+        ORDER BY item.seq LIMIT ${values.add(limit)}
       ) AS found ORDER BY found.seq`,
     values: values.list,
     read: (rows) =>

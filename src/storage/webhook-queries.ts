@@ -6,6 +6,7 @@ import type { PageRequest, Slice } from '../tokens/model/page.ts'
 import type { Timestamp } from '../tokens/model/token.ts'
 import { actionsOf, type StoredDelivery, type StoredWebhook } from '../tokens/model/webhook.ts'
 import { DELIVERY, WEBHOOK } from './columns.ts'
+import { isEvent } from './history-queries.ts'
 import { accountsOf, query, sharedSql } from './queries.ts'
 import { type Dialect, type Question, toSlice, Values } from './statements.ts'
 
@@ -114,8 +115,7 @@ export function readBehind(dialect: Dialect, webhook: StoredWebhook): Question<B
   const values = new Values(dialect.sign)
   const [id, account] = [values.add(webhook.id), values.add(webhook.accountId)]
   const bigint = (value: number) => `CAST(${values.add(value)} AS bigint)`
-  // A webhook that gets every event needs no look: the history has no gaps.
-  const [position, upTo] = [bigint(webhook.position), bigint(webhook.position + (actions === null ? 1 : LOOKED_AT))]
+  const [position, upTo] = [bigint(webhook.position), bigint(webhook.position + LOOKED_AT)]
   const filter = values
     .conditions([[actions, (parameter) => dialect.among('h.action', parameter)]])
     .map((each) => ` AND ${each}`)
@@ -125,7 +125,7 @@ export function readBehind(dialect: Dialect, webhook: StoredWebhook): Question<B
           SELECT first_at FROM webhook_deliveries
           WHERE webhook_id = ${id} AND next_at IS NOT NULL AND seq <= ${position} LIMIT ${LOOKED_AT}) AS counted) AS aside, (
         SELECT count(*) AS events, min(h.at) AS since FROM history h
-        WHERE h.account_id = ${account} AND h.seq > ${position} AND h.seq <= ${upTo}${filter.join('')}) AS news, (
+        WHERE h.account_id = ${account} AND h.seq > ${position} AND h.seq <= ${upTo} AND ${isEvent('h')}${filter.join('')}) AS news, (
         SELECT coalesce((SELECT seq FROM history_heads WHERE account_id = ${account}), 0) AS head,
           (SELECT at FROM history WHERE account_id = ${account} AND seq = ${upTo} + 1) AS since
       ) AS further`,

@@ -10,7 +10,7 @@ import type { Stamps } from './trust/vault.ts'
 /** Before the first entry of the history, for every caller. */
 const START = '0'
 
-/** Rows that one read returns, and how many it looks at where a filter leaves most of them out. */
+/** Rows that one read returns, and how many it looks at: filters leave rows out, and what was imported is no event. */
 const READ_AT_ONCE = 100
 const LOOKED_AT_ONCE = 10_000
 
@@ -65,8 +65,7 @@ export class AccountFeed {
     head: number,
     limit = READ_AT_ONCE,
   ): Promise<FeedPart> {
-    const isFiltered = filter.subAccounts !== null || filter.actions !== null
-    const upTo = Math.min(head, after + (isFiltered ? LOOKED_AT_ONCE : limit))
+    const upTo = Math.min(head, after + LOOKED_AT_ONCE)
     const rows = upTo <= after ? [] : await this.#store.readFeed(accountId, { after, upTo, limit }, filter)
     const last = rows.at(-1)
     return { rows, upTo: last !== undefined && rows.length === limit ? last.seq : upTo }

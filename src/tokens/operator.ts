@@ -17,7 +17,7 @@ import {
 import { type NewSubAccount, type NewToken, newSubAccountFields } from './model/update.ts'
 import type { ImportStore, NameAsked, OwnerStore } from './operator-ports.ts'
 import type { AccountStore, IdentityStore, Parts, SubAccountStore, TokenStore, VerificationStore } from './ports.ts'
-import type { Origin } from './record/history.ts'
+import type { IMPORTED, Origin } from './record/history.ts'
 import { sealToken } from './sealed-token.ts'
 import { maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
 import type { KeyRing, VaultStore } from './trust/key-ring.ts'
@@ -175,9 +175,9 @@ export class Operator {
   }
 
   /** All or none. With the credentials: an account that shows them once has them nowhere else. */
-  async createTokens(list: readonly BulkToken[]): Promise<readonly CreatedToken[]> {
+  async createTokens(list: readonly BulkToken[], reason?: typeof IMPORTED): Promise<readonly CreatedToken[]> {
     const { store, keys, stamps } = this.#parts
-    const origin = this.origin()
+    const origin = { ...this.origin(), reason }
     return keys.sealed(store, async (key) => {
       const shownOnce = await this.#accountsShownOnce(list)
       const created = list.map((token) => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { startServer } from '../../src/serve/serving.ts'
+import { IMPORTED } from '../../src/tokens/record/history.ts'
 import { type Engine, Estate, sqliteEngine } from '../support/estate.ts'
 import { bearer, closeConnections, type Heard } from '../support/http.ts'
 import { postgresEngine } from '../support/postgres.ts'
@@ -93,6 +94,20 @@ function describeWebhooks(engine: Engine): void {
         ...{ responseStatus: 204, error: null, nextAttemptAt: null },
       })
       assert.equal((await get(_id)).secret, undefined)
+      await remove(_id)
+    })
+
+    test('an import of many tokens keeps no event waiting', async () => {
+      const receiver = await receive()
+      const { _id } = await create({ url: receiver.url })
+      const [{ accountId }, { id: subAccountId }] = [estate.mine, estate.mine.subAccounts[0]]
+      const imported = Array.from({ length: 300 }, () => ({ accountId, subAccountId, name: estate.freshName() }))
+      const [token] = await estate.running.operator.createTokens(imported, IMPORTED)
+      await change(token?.id ?? '', { status: 'inactive' })
+      await receiver.count(1)
+      await until(async () => (await get(_id)).behind === 0)
+      assert.deepEqual(actions(receiver.received).slice(-1), ['token.update'])
+      assert.ok(!actions(receiver.received).includes('token.create'))
       await remove(_id)
     })
 

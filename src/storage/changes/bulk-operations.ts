@@ -57,7 +57,7 @@ export const undoBulk = (accountId: string, id: string, scope: string | null, or
       const events = [plans.bulkUndone(after)]
       // A store without it would enable tokens again: it must be recognised as older.
       const revocations = [{ kind: 'bulk-undone', id, at: origin.at } as const]
-      return { answer: after, writes, events, revocations, takesAccess: true }
+      return { ...planned(writes, events), answer: after, revocations, takesAccess: true }
     },
   })
 

@@ -34,6 +34,9 @@ export interface Origin {
   readonly operation?: string | undefined
 }
 
+/** The reason of tokens that came with a file. Their rows are no events: a webhook would be busy with them for hours. */
+export const IMPORTED = 'imported'
+
 /** Only the fields that changed, and never a credential. */
 export type Facts = Readonly<Record<string, Fact>>
 type Fact = Json

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { overviewQuestion } from '../../../src/tokens/model/overview.ts'
 import type { Account } from '../../../src/tokens/model/token.ts'
+import { IMPORTED } from '../../../src/tokens/record/history.ts'
 import { FIRST_PAGE } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 
@@ -97,6 +98,30 @@ export const describeWebhookStore: Part = (estate) => {
       )
     assert.deepEqual([await read(0, 1), await read(2, 1), await read(0, 10)], [[2], [4], [2, 4, 6]])
     assert.deepEqual(await store.readHeads([account.id, 'acc_none']), new Map([[account.id, 7]]))
+  })
+
+  test('tokens that were imported are in the history and not in the feed: no webhook has to take them', async () => {
+    const { store } = estate()
+    const account = await estate().account()
+    const subAccount = await estate().subAccount(account)
+    const webhook = await made(account)
+    const names = Array.from({ length: 20 }, (_, n) => `imported ${n}`)
+    const records = names.map((name) => estate().tokenRecord(subAccount, name))
+    await store.insertTokens(records, { ...estate().origin(), reason: IMPORTED })
+    const looksAlike = JSON.stringify({ reason: IMPORTED })
+    const { name } = await estate().token(subAccount, 'made', { metadata: looksAlike })
+    const range = { after: webhook.position, upTo: 1_000, limit: 100 }
+    for (const actions of [null, ['token.create']] as const) {
+      const rows = await store.readFeed(account.id, range, { subAccounts: null, actions })
+      assert.deepEqual(
+        rows.map(({ subjectName }) => subjectName),
+        [name],
+      )
+    }
+    assert.equal((await store.readBehind(webhook)).events, 1)
+    const { items, total } = await store.listHistory(account.id, { page: 1, limit: 2, action: 'token.create' })
+    assert.equal(total, 21)
+    assert.equal(items[1]?.to.reason, IMPORTED)
   })
 
   test('another account’s webhook is exactly like a missing one', async () => {
