@@ -22,8 +22,8 @@ export const findBulkPart = query(
 )
 
 export const listRunningBulk = query(
-  (limit: number) => [limit],
-  `${OPERATIONS} WHERE o.status = 'running' AND o.id > '' ORDER BY o.id LIMIT ?1`,
+  (after: string, limit: number) => [after, limit],
+  `${OPERATIONS} WHERE o.status = 'running' AND o.id > ?1 ORDER BY o.id LIMIT ?2`,
   (rows) => BULK.readAll(rows),
 )
 

@@ -24,8 +24,8 @@ export interface BulkStore {
   findBulk(accountId: string, id: string): Promise<Stamped<StoredBulk> | undefined>
   /** Newest first. */
   listBulk(accountId: string, query: BulkQuery): Promise<Slice<Stamped<StoredBulk>>>
-  /** Of all accounts, oldest first. */
-  listRunningBulk(limit: number): Promise<readonly Stamped<StoredBulk>[]>
+  /** Of all accounts, oldest first: those after an id. */
+  listRunningBulk(after: string, limit: number): Promise<readonly Stamped<StoredBulk>[]>
   findBulkPart(operationId: string, number: number): Promise<Stamped<StoredPart> | undefined>
   /**
    * Changes the tokens of the part, in one transaction with the progress of the operation. Undefined, and nothing is changed, if the

@@ -124,7 +124,7 @@ function describePlans(partitions: number): void {
     token = (await opened.store.findTokensByNames([token]))[0] ?? token
     digest = estate.digest()
     await opened.store.insertBulk(estate.bulkRecord(account), { page: 1, limit: 10 }, undefined, estate.origin())
-    operation = (await opened.store.listRunningBulk(1))[0] as typeof operation
+    operation = (await opened.store.listRunningBulk('', 1))[0] as typeof operation
     part = (await opened.store.findBulkPart(operation.id, 0)) as typeof part
     const limited = Array.from({ length: 500 }, (_, n) => ({ subject: `tok_limited_${n}`, limit: rate(5, 60) }))
     await opened.store.reserveUnits(account.id, askFor(1, ...limited))
@@ -291,7 +291,7 @@ function describePlans(partitions: number): void {
     'a bulk operation': () => reads.findBulk(db, account.id, 'blk_x'),
     'bulk operations of an account': () => reads.listBulk(db, account.id, { ...page, scope: null }),
     'bulk operations of a scope': () => reads.listBulk(db, account.id, { ...page, scope: '[]' }),
-    'bulk operations that run': () => reads.listRunningBulk(db, 10),
+    'bulk operations that run': () => reads.listRunningBulk(db, '', 10),
     'a part of a bulk operation': () => reads.findBulkPart(db, 'blk_x', 0),
     'a new bulk operation': () => {
       const query = { ...page, narrowing: { idleSince: 1, suspendedBefore: 1 } }

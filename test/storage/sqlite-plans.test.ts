@@ -98,7 +98,7 @@ describe('query plans', () => {
     token = records[0] as TokenRecord
     digest = estate.digest()
     await opened.store.insertBulk(estate.bulkRecord(account), { page: 1, limit: 10 }, 40, estate.origin())
-    const [found] = await opened.store.listRunningBulk(1)
+    const [found] = await opened.store.listRunningBulk('', 1)
     operation = found as typeof operation
     part = (await opened.store.findBulkPart(operation.id, 0)) as typeof part
     db = new RecordingConnection(opened.path, 'write')
@@ -343,7 +343,7 @@ describe('query plans', () => {
     'a bulk operation': () => reads.findBulk(db, account.id, 'blk_x'),
     'bulk operations of an account': () => reads.listBulk(db, account.id, { ...page, scope: null }),
     'bulk operations of a scope': () => reads.listBulk(db, account.id, { ...page, scope: '[]' }),
-    'bulk operations that run': () => reads.listRunningBulk(db, 10),
+    'bulk operations that run': () => reads.listRunningBulk(db, '', 10),
     'a part of a bulk operation': () => reads.findBulkPart(db, 'blk_x', 0),
     'a new bulk operation': asked(() => {
       const record = { ...new Estate(opened).bulkRecord(account), id: 'blk_x' }

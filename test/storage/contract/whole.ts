@@ -246,7 +246,7 @@ export function describeWhole(open: OpenEmptyStore): void {
         undoBulk: () => closed.undoBulk(account.id, 'blk_x', null, origin),
         findBulk: () => closed.findBulk(account.id, 'blk_x'),
         listBulk: () => closed.listBulk(account.id, { ...FIRST_PAGE, scope: null }),
-        listRunningBulk: () => closed.listRunningBulk(1),
+        listRunningBulk: () => closed.listRunningBulk('', 1),
         findBulkPart: () => closed.findBulkPart('blk_x', 0),
         advanceBulk: () => closed.advanceBulk(operation, part, 1),
         endBulk: () => closed.endBulk(operation, null, 1),
