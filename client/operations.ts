@@ -1595,9 +1595,9 @@ export interface Operations {
   revokeKey: { params: RevokeKeyParams; data: Key }
   /**
    * Switch off the tokens whose credentials stand in a text. Any text: a log, a diff, the report of a scanner.
-   * Credentials are found as they are, percent-encoded, escaped as in JSON, in base64 and in UTF-16; so are
-   * former ones that still work. With the type `text/plain` the body is the text itself, in any encoding. No part
-   * of it is stored or logged. A dry run needs only the right to read.
+   * Credentials of our own format are found as they are, percent-encoded and in base64, imported ones as whole
+   * words; so are former ones that still work. With the type `text/plain` the body is the text itself. No part of
+   * it is stored or logged. A dry run needs only the right to read.
    */
   disableLeaked: { params: DisableLeakedParams; data: LeakReport }
   /** List webhooks, newest first. */

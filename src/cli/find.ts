@@ -14,16 +14,13 @@ import { readText, STANDARD_INPUT } from './text-input.ts'
 import * as views from './views.ts'
 
 const HELP = `
-Reads any text, from a file or from standard input: a log, a .env file, JSON, a dump. Every word of it, and every part of a word between
-punctuation, that can be a credential of this store is looked up, also where it is percent-encoded, escaped as in JSON, in
-base64 or in UTF-16. Credentials are never printed.
+Reads any text, from a file or from standard input: a log, a .env file, JSON, a dump. Credentials are never printed. Found are
+credentials of Latchkey's own format anywhere, also percent-encoded or in base64, each once, and imported ones as whole words: between
+white space, quotes, brackets, commas, semicolons, & and backslashes, or after the first = of such a word.
 
   latchkey find leaked.txt
   git log -p | latchkey find --json
   latchkey find --disable leaked.txt
-
-An imported credential that itself holds quotes, brackets, commas, semicolons, bars or backslashes is found only
-between white space. One of fewer than eight characters is not found in base64, nor in UTF-16 without a byte order mark.
 
 Exit codes: 0 something was found, ${EXIT.nothingFound} all of the text was read and nothing was found; any other: the search could not be
 completed, 3 because the store cannot be reached.`
@@ -63,18 +60,16 @@ async function search({ registry }: Latchkey, input: Text, progress: Progress): 
   const { leaks } = registry
   const found = new Map<string, Found>()
   let candidates = 0
-  // To read the shapes of a large store would take longer than to look up all of a short text.
-  const readShapes = async (isShort: boolean) => (isShort ? 'any' : leaks.readShapes())
-  for await (const batch of candidatesIn(input, { readShapes, onBytes: (count) => progress.advance(count) })) {
+  for await (const batch of candidatesIn(input, { onBytes: (count) => progress.advance(count) })) {
     candidates += batch.size
-    const holders = await Promise.all(batch.keys().map((credential) => leaks.findHolder(credential)))
-    for (const [index, [credential, line]] of [...batch].entries()) {
-      const holder = holders[index]
+    const holders = await leaks.findHolders(batch.keys())
+    for (const [credential, line] of batch) {
+      const holder = holders.get(credential)
       if (holder === undefined || found.has(credential)) continue
       found.set(credential, { holder, line, refusal: await findRefusal(registry, holder, credential) })
     }
   }
-  return { candidates, found: [...found.values()] }
+  return { candidates, found: [...found.values()].toSorted((one, other) => one.line - other.line) }
 }
 
 /** Each once, also where several of its credentials were found. Returns the ids of those that were not off already. */

@@ -5,9 +5,10 @@ import type { Streams } from './output.ts'
 import { readText } from './text-input.ts'
 
 const HELP = `
-Any text: a log, a diff, the report of a scanner; - reads standard input. Credentials are found as they are, percent-encoded,
-escaped as in JSON, in base64 and in UTF-16. Tokens whose credentials stand in it are disabled, those of other accounts are
-not. No part of the text is stored. \`latchkey find\` searches for the credentials and account keys of all accounts.
+Any text: a log, a diff, the report of a scanner; - reads standard input. Credentials of Latchkey's own format are found as
+they are, percent-encoded and in base64, imported ones as whole words. Tokens whose credentials stand in it are disabled,
+those of other accounts are not. No part of the text is stored. \`latchkey find\` searches for the credentials and account
+keys of all accounts.
 
   latchkey leak --dry-run leaked.txt
   git log -p | latchkey leak -`

@@ -1,13 +1,12 @@
 // Questions that both engines ask in the same words. `?1` is the first parameter, which PostgreSQL writes `$1`.
 import type { Status } from '../tokens/model/token.ts'
-import { type ChainLink, formerMaskIn } from '../tokens/record/history.ts'
+import type { ChainLink } from '../tokens/record/history.ts'
 import type { VaultRow } from '../tokens/trust/key-ring.ts'
 import {
   ACCOUNT,
   HEAD,
   HISTORY_ROW,
   KEY,
-  LISTED_TOKEN,
   PORTAL_SESSION,
   REQUEST,
   SESSION,
@@ -104,31 +103,6 @@ export const countTokens = query(
   `SELECT status, CAST(sum(count) AS bigint) FROM token_counts WHERE scope IN (SELECT id FROM accounts) GROUP BY status`,
   (rows): Record<Status, number> => ({ active: 0, inactive: 0, ...Object.fromEntries(rows) }),
 )
-
-/** Tokens made before masked forms were stored may be imported ones, too. There is an index of the ids of these. */
-export const listImported = query(
-  (after: string, limit: number) => [after, limit],
-  `SELECT ${LISTED_TOKEN.columns('t')} FROM tokens t
-   WHERE (t.masked IS NULL OR substr(t.masked, 1, 3) <> 'lk_') AND t.id > ?1 ORDER BY t.id LIMIT ?2`,
-  (rows) => LISTED_TOKEN.readAll(rows),
-)
-
-/** In words that do not match that index: it would lead through those of all accounts. */
-export const listImportedOf = query(
-  (accountId: string, after: string, limit: number) => [accountId, after, limit],
-  `SELECT ${LISTED_TOKEN.columns('t')} FROM tokens t
-   WHERE t.account_id = ?1 AND t.id > ?2 AND substr(coalesce(t.masked, ''), 1, 3) <> 'lk_' ORDER BY t.id LIMIT ?3`,
-  (rows) => LISTED_TOKEN.readAll(rows),
-)
-
-/** Imported credentials are of tokens that the operator has made. */
-const FORMER_IMPORTED = `SELECT DISTINCT h.to_facts FROM retired_credentials r JOIN history h ON h.token_id = r.token_id
-   WHERE h.action = 'token.rotate' AND EXISTS (SELECT 1 FROM history c
-     WHERE c.token_id = r.token_id AND c.action = 'token.create' AND c.by = 'operator')`
-const toFormerMasks = (rows: Rows) => rows.map(([facts]) => formerMaskIn(String(facts)))
-
-export const listFormerImported = query(all, FORMER_IMPORTED, toFormerMasks)
-export const listFormerImportedOf = query(byId, `${FORMER_IMPORTED} AND h.account_id = ?1`, toFormerMasks)
 
 /** Some rows of the chains, after the given one, so that no snapshot is held for long. */
 export const readChainPart = query(

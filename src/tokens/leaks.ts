@@ -3,10 +3,8 @@ import { createHash } from 'node:crypto'
 import { Failure } from './errors.ts'
 import { type AskedOnce, askedOnce, findFormer, requestStamp } from './idempotency.ts'
 import { candidatesIn, type Text } from './leaks/candidates.ts'
-import { Shapes } from './leaks/shapes.ts'
 import { type Caller, requireRight, sees } from './model/permissions.ts'
 import type { AccountKey, ListedToken, Timestamp } from './model/token.ts'
-import type { ImportStore } from './operator-ports.ts'
 import type {
   IdentityStore,
   KeyStore,
@@ -19,9 +17,6 @@ import type {
   VerificationStore,
 } from './ports.ts'
 import type { KeptRequest, Origin } from './record/history.ts'
-import { maskOf } from './trust/credential.ts'
-import type { KeyRing } from './trust/key-ring.ts'
-import { sizeOfText } from './trust/vault.ts'
 import type { Candidate } from './trust/verdict.ts'
 import { kindOfCredential } from './verify/credential-format.ts'
 import { judge } from './verify/verdict.ts'
@@ -51,16 +46,15 @@ interface Found {
 
 /** As the history shows it. */
 const REASON = 'leaked'
-const SHAPES_AT_ONCE = 1_000
+const ROWS_AT_ONCE = 1_000
 const CHANGES_AT_ONCE = 100
 const LISTED_AT_ONCE = 500
 
 export type LeakPorts = TokenStore &
-  ImportStore &
   RequestStore &
   ScopeStore &
   Pick<IdentityStore, 'findKey'> &
-  Pick<VerificationStore, 'findCandidate'> &
+  Pick<VerificationStore, 'findCandidate' | 'findKnown'> &
   Pick<KeyStore, 'revokeKey'> &
   Pick<ReportStore, 'listHistory'>
 
@@ -82,8 +76,7 @@ export class Leaks {
     requireRight(caller.permissions, dryRun ? 'read' : 'change')
     const hash = createHash('sha256')
     const found = new Map<string, Found>()
-    const readShapes = () => this.readShapes(caller.accountId)
-    for await (const batch of candidatesIn(hashed(text, hash), { readShapes })) {
+    for await (const batch of candidatesIn(hashed(text, hash))) {
       await this.#step(origin, () => this.#lookUp(caller, batch.keys(), found))
     }
     if (dryRun) return { found: this.#judged(found), disabled: 0 }
@@ -104,11 +97,8 @@ export class Leaks {
 
   /** Of any account: who has a credential can also use it, so that is reason enough. Account keys are revoked. */
   async endReported(credentials: Iterable<string>, origin: Origin): Promise<void> {
-    for (const credential of new Set(credentials)) {
-      await this.#step(origin, async () => {
-        const holder = await this.findHolder(credential)
-        if (holder !== undefined) await this.end(holder, origin)
-      })
+    for (const holder of (await this.#step(origin, () => this.findHolders(new Set(credentials)))).values()) {
+      await this.#step(origin, () => this.end(holder, origin))
     }
   }
 
@@ -124,42 +114,29 @@ export class Leaks {
     return this.#disable(accountId, id, undefined, origin)
   }
 
-  async findHolder(credential: string): Promise<Holder | undefined> {
+  /** By their credentials, of any account. */
+  async findHolders(credentials: Iterable<string>): Promise<ReadonlyMap<string, Holder>> {
     const { store } = this.#parts
-    const kind = kindOfCredential(credential)
-    if (kind === undefined) return undefined
-    if (kind === 'key') {
+    const holders = new Map<string, Holder>()
+    const byKind = Map.groupBy(credentials, kindOfCredential)
+    for (const credential of byKind.get('key') ?? []) {
       const key = await store.findKey(credential)
-      return key && { kind: 'account key', key }
+      if (key !== undefined) holders.set(credential, { kind: 'account key', key })
     }
-    const candidate = await store.findCandidate(credential)
-    const row = candidate && (await store.findToken(candidate.token.accountId, candidate.token.id))
-    return row && { kind: 'token', row, candidate }
+    for (const credential of await this.#findKnown('', byKind.get('tok') ?? [])) {
+      const candidate = await store.findCandidate(credential)
+      const row = candidate && (await store.findToken(candidate.token.accountId, candidate.token.id))
+      if (candidate && row) holders.set(credential, { kind: 'token', row, candidate })
+    }
+    return holders
   }
 
-  /** What a text has to be searched for, beside credentials of our own format: of one account, or of all. */
-  async readShapes(accountId?: string): Promise<Shapes | 'any'> {
-    const { store, keys } = this.#parts
-    const shapes = new Shapes()
-    const former = accountId === undefined ? store.listFormerImported() : store.listFormerImportedOf(accountId)
-    for (const mask of await former) {
-      if (mask === undefined) return 'any'
-      addMasked(shapes, mask)
-    }
-    for (let after = ''; ; ) {
-      const tokens = await (accountId === undefined
-        ? store.listImported(after, SHAPES_AT_ONCE)
-        : store.listImportedOf(accountId, after, SHAPES_AT_ONCE))
-      for (const token of tokens) {
-        const length = sizeOfText(token.sealed.length)
-        if (length > 0) shapes.add(length, endOf(token, keys))
-        // It was imported, and is not stored.
-        else if (token.masked === null) return 'any'
-        else addMasked(shapes, token.masked)
-      }
-      after = tokens.at(-1)?.id ?? ''
-      if (tokens.length < SHAPES_AT_ONCE) return shapes
-    }
+  /** Those that a token of any account has, or had. Asked for this account: accounts take turns. */
+  async #findKnown(accountId: string, credentials: readonly string[]): Promise<string[]> {
+    const { store, stamps } = this.#parts
+    const byDigest = new Map(credentials.map((each) => [stamps.digest(each).toString('hex'), each]))
+    const known = byDigest.size === 0 ? [] : await store.findKnown(accountId, [...byDigest.keys()])
+    return known.flatMap((digest) => byDigest.get(digest) ?? [])
   }
 
   /** A request has a deadline, which a long text would pass: each step of it gets its own. The command line has none. */
@@ -173,8 +150,8 @@ export class Leaks {
     const { store, onTampered } = this.#parts
     const { accountId, permissions } = caller
     const tokens = [...credentials].filter((each) => kindOfCredential(each) === 'tok')
-    const candidates = await Promise.all(tokens.map((each) => store.findCandidate(each)))
-    for (const candidate of candidates) {
+    for (const credential of await this.#findKnown(accountId, tokens)) {
+      const candidate = await store.findCandidate(credential)
       if (candidate === undefined || candidate.token.accountId !== accountId) continue
       if (!sees(permissions, candidate.token.subAccountId) || !this.#works(candidate)) continue
       if (candidate.tampered !== undefined) onTampered(candidate.tampered)
@@ -223,7 +200,7 @@ export class Leaks {
     const ended = new Set<string>()
     for (const [tokenId, { row }] of found) {
       if (row.token.status === 'active') continue
-      const query = { tokenId, by: origin.by, from: createdAt, page: 1, limit: SHAPES_AT_ONCE }
+      const query = { tokenId, by: origin.by, from: createdAt, page: 1, limit: ROWS_AT_ONCE }
       const { items } = await this.#step(origin, () => store.listHistory(caller.accountId, query))
       if (items.some(({ to }) => to.reason === REASON)) ended.add(tokenId)
     }
@@ -300,25 +277,4 @@ const isConflict = (error: unknown) => error instanceof Failure && error.code ==
 
 function switchedOff({ row, wasActive }: Leaked): Leaked {
   return { row: { ...row, token: { ...row.token, status: 'inactive' } }, wasActive }
-}
-
-const IMPORTED_MASK = maskOf('')
-
-/** Of a credential that is not stored: its mask shows its last characters, or that it is a short one. */
-function addMasked(shapes: Shapes, mask: string): void {
-  if (!mask.startsWith(IMPORTED_MASK)) return
-  const end = mask.slice(IMPORTED_MASK.length)
-  if (end === '') shapes.addShort()
-  else shapes.addEnd(end)
-}
-
-/** Some of its last characters, as its masked form shows them, or else all of it; undefined if it cannot be decrypted. */
-function endOf(token: ListedToken, keys: KeyRing): string | undefined {
-  const shown = token.masked?.slice(IMPORTED_MASK.length) ?? ''
-  if (shown !== '') return shown
-  try {
-    return keys.openCredential(token)
-  } catch {
-    return undefined
-  }
 }

@@ -1,6 +1,6 @@
 // The interfaces that the operator's commands require of a store. The guarantees of ports.ts hold for them, too.
 import type { StoredRow, Table } from './model/table.ts'
-import type { ListedToken, Timestamp, TokenRecord } from './model/token.ts'
+import type { Timestamp, TokenRecord } from './model/token.ts'
 import type { ChainLink } from './record/history.ts'
 
 /** For the operator, who has no account. */
@@ -30,16 +30,10 @@ export interface NameAsked {
   readonly name: string
 }
 
-/** For the operator, who imports tokens, and searches texts for imported credentials. */
+/** For the operator, who imports tokens. */
 export interface ImportStore {
   /** In the order asked for. */
   findTokensByNames(asked: readonly NameAsked[]): Promise<readonly (TokenRecord | undefined)[]>
-  /** Tokens whose credential may be an imported one, after an id, in the order of their ids. */
-  listImported(after: string, limit: number): Promise<readonly ListedToken[]>
-  listImportedOf(accountId: string, after: string, limit: number): Promise<readonly ListedToken[]>
-  /** Former credentials that may have been imported, and may still work: their masked forms, undefined where one is unknown. */
-  listFormerImported(): Promise<readonly (string | undefined)[]>
-  listFormerImportedOf(accountId: string): Promise<readonly (string | undefined)[]>
 }
 
 /** For examination, copying and the rotation of the master key. */

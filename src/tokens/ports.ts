@@ -110,6 +110,8 @@ export interface VerificationStore {
   findCandidate(presented: string): Promise<Candidate | undefined>
   /** The same for a token itself, whose credential need not be known. */
   findCandidateOf(tokenId: string): Promise<Candidate | undefined>
+  /** Which of these digests, in hexadecimal, are of the credential of a token, or of a former one: of any account, asked for this one. */
+  findKnown(accountId: string, digests: readonly string[]): Promise<readonly string[]>
   /** What is left of the rates and quotas of these tokens and sub-accounts, where any of them was ever used. */
   findLimits(subjects: readonly string[]): Promise<readonly StoredLimit[]>
 }

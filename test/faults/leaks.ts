@@ -21,13 +21,22 @@ const pick = (among: number) => Math.floor(chance() * among)
 const config = readConfig({ LATCHKEY_DATA_DIR: join(folder, 'data') })
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
-const ENCODINGS: readonly ((credential: string) => string)[] = [
+/** Imported credentials are found as whole words, ours also encoded. */
+const WORDS: readonly ((credential: string) => string)[] = [
   (it) => `Authorization: Bearer ${it}`,
   (it) => JSON.stringify(JSON.stringify({ headers: { 'x-api-key': it } })),
+  (it) => `GET /?key=${it}&page=2`,
+]
+const ENCODINGS: typeof WORDS = [
+  ...WORDS,
   (it) => `GET /?to=${encodeURIComponent(`https://x.example/?key=${it}&page=2`)}`,
   (it) => `Authorization: Basic ${base64(`user:${it}`)}`,
-  (it) => `data:\n${base64(`A=1\nB=2\nTOKEN=${it}\n`).replace(/.{76}/g, '$&\n')}`,
 ]
+
+function encoded(credential: string, n: number): string {
+  const ways = credential.startsWith('lk_') ? ENCODINGS : WORDS
+  return (ways[n % ways.length] as (typeof WORDS)[number])(credential)
+}
 
 async function makeStore() {
   const { operator, store } = await openLatchkey(config)
@@ -59,12 +68,8 @@ function lookAlike({ bystanders }: Estate): string {
 
 function writeText(estate: Estate): void {
   const special = [
-    ...estate.leaked.map(({ credential }, n) =>
-      (ENCODINGS[n % ENCODINGS.length] as (typeof ENCODINGS)[number])(credential),
-    ),
-    ...Array.from({ length: LOOK_ALIKES }, (_, n) =>
-      (ENCODINGS[n % ENCODINGS.length] as (typeof ENCODINGS)[number])(lookAlike(estate)),
-    ),
+    ...estate.leaked.map(({ credential }, n) => encoded(credential, n)),
+    ...Array.from({ length: LOOK_ALIKES }, (_, n) => encoded(lookAlike(estate), n)),
   ]
   const log = (n: number) =>
     `10.1.${n % 250}.3 - - [18/Nov/2026:15:11:02 +0000] "GET /api/v1/users/${n}?page=7&sort=name HTTP/1.1" 200 ${n % 9_999} "https://x.example/path/${n}" "Mozilla/5.0 (X11; Linux x86_64)"\n`

@@ -99,8 +99,8 @@ export function describeLeaks(engine: Engine): void {
         await estate.token(),
       ]
       const theirs = await estate.token({}, estate.theirs)
-      const encoded = Buffer.from(`user:${two.credential}`).toString('base64')
-      const text = `a ${one.credential}\nBasic ${encoded} "${off.credential}" ${theirs.credential} ${one.credential}`
+      const encoded = Buffer.from(`user:${one.credential}`).toString('base64')
+      const text = `a Basic ${encoded}\nKEY=${two.credential} "${off.credential}" ${theirs.credential} ${one.credential}`
       const heard = await leak({ text })
       assert.equal(heard.status, 200, heard.text)
       assert.equal(heard.json.message, 'Found 3 leaked token(s), disabled 2')
@@ -138,14 +138,31 @@ export function describeLeaks(engine: Engine): void {
       assert.equal((await historyOf(token)).length, 1)
     })
 
-    test('a text of ten megabytes is searched, in any encoding, and one byte more is refused', async () => {
+    test('a text of ten megabytes is searched, one byte more is refused, and so is a text in UTF-16', async () => {
       const token = await estate.token()
       const text = Buffer.alloc(10 * 1024 * 1024, 'a line of a log, 10.1.2.3 GET /path?x=1\n')
-      Buffer.from(token.credential, 'utf16le').copy(text, 9 * 1024 * 1024)
-      assert.deepEqual(foundIn(await leak(text, [['content-type', 'text/plain; charset=utf-16']])), [token.id])
+      Buffer.from(token.credential).copy(text, 9 * 1024 * 1024)
+      assert.deepEqual(foundIn(await leak(text, [TEXT])), [token.id])
       const heard = await leak(Buffer.concat([text, Buffer.from('x')]), [TEXT])
       assert.equal(heard.status, 413)
       assert.equal(heard.json.error.message, 'Request body must be at most 10240 KiB')
+      const wide = await leak(Buffer.from(`\ufeff${token.credential}`, 'utf16le'), [TEXT])
+      assert.deepEqual(
+        [wide.status, wide.json.error.message],
+        [400, 'The text is in UTF-16; convert it to UTF-8 first'],
+      )
+    })
+
+    test('while a text that is nothing but different words is searched, others are answered between its parts', async () => {
+      const words = Array.from({ length: 400_000 }, (_, n) => n.toString(36).padStart(4, 'x')).join('.,')
+      let isOver = false
+      const searching = leak(words, [TEXT], '?dryRun=true').finally(() => {
+        isOver = true
+      })
+      let answered = 0
+      while (!isOver) answered += (await estate.ask({ path: '/healthz' })).status === 200 ? 1 : 0
+      assert.deepEqual((await searching).json.data, { found: [], disabled: 0 })
+      assert.ok(answered >= 5, `${answered}`)
     })
 
     test('an account has two of the longest texts searched at the same time, and no more', async () => {

@@ -381,8 +381,7 @@ function describePlans(partitions: number): void {
     'a token by its name': () => reads.findTokensByNames(db, [{ subAccountId: subAccount.id, name: 'second' }]),
     'names by their ids': () => reads.findNames(db, account.id, [token.id, subAccount.id]),
     'the owners of tokens': () => reads.findOwners(db, account.id, [token.id]),
-    'tokens that may have been imported': () => reads.listImported(db, '', 10),
-    'tokens of an account that may have been imported': () => reads.listImportedOf(db, account.id, '', 10),
+    'which digests are of credentials': () => reads.findKnown(db, ['00'], partitions > 1),
     'the keys of an account': () => reads.listKeys(db, account.id, page),
     'a key of an account': () => reads.listKeys(db, account.id, { ...page, id: 'key_x', within: ['sub_x'] }),
     'the renaming of an account': () => make(operations.updateAccount(account.id, { name: 'Renamed' }, origin)),
@@ -395,7 +394,6 @@ function describePlans(partitions: number): void {
 
   /** These do not know the account, or concern all accounts. */
   const acrossAccounts = new Set([
-    'tokens that may have been imported',
     'uses saved',
     'last verifications saved',
     'tokens of all accounts that expire soon',

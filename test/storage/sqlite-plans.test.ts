@@ -385,8 +385,7 @@ describe('query plans', () => {
     'the overview of an account': () => reads.readOverview(db, account.id, overviewQuestion(START)),
     'the names of what a history mentions': () => reads.findNames(db, account.id, [token.id, subAccount.id]),
     'the owners of tokens': () => reads.findOwners(db, account.id, [token.id]),
-    'tokens that may have been imported': () => reads.listImported(db, '', 10),
-    'tokens of an account that may have been imported': () => reads.listImportedOf(db, account.id, '', 10),
+    'which digests are of credentials': () => reads.findKnown(db, account.id, ['00']),
     'the keys of an account': () => reads.listKeys(db, account.id, page),
     'a key of an account': () => reads.listKeys(db, account.id, { ...page, id: 'key_x', within: ['sub_x'] }),
   }

@@ -3,7 +3,7 @@ import type { LatchkeyClient, LeakedToken } from '../../../client/latchkey-clien
 
 /** In the form that JSON gives to it, even a text of control characters stays below the service's limit. */
 const PIECE_BYTES = 1_048_576
-/** The longest that a credential can be in any encoding that the service finds: its own search overlaps as much. */
+/** Longer than a credential in any encoding that the service finds. */
 const OVERLAP_BYTES = 8_192
 
 const KEY = /\blk_key_[0-9A-Za-z]{20}/
@@ -27,11 +27,11 @@ export async function searchText(client: LatchkeyClient, search: TextSearch): Pr
   const { text, dryRun, signal, onProgress } = search
   const found = new Map<string, LeakedToken>()
   let hasKey = false
+  const decoder = new TextDecoder(encodingOf(new Uint8Array(await text.slice(0, 2).arrayBuffer())))
   for (let start = 0; start < text.size; start += PIECE_BYTES - OVERLAP_BYTES) {
     onProgress(start / text.size)
     const piece = await text.slice(start, start + PIECE_BYTES).arrayBuffer()
-    // The search is for ASCII: what other characters become does not matter, and a file may be in any encoding.
-    const body = { text: new TextDecoder('latin1').decode(piece), dryRun }
+    const body = { text: decoder.decode(piece), dryRun }
     const report = await client.disableLeaked({ body }, { signal })
     // What a later piece repeats was switched off with an earlier one.
     for (const token of report.found) if (!found.has(token._id)) found.set(token._id, token)
@@ -39,4 +39,10 @@ export async function searchText(client: LatchkeyClient, search: TextSearch): Pr
     if (start + PIECE_BYTES >= text.size) break
   }
   return { found: [...found.values()], hasKey }
+}
+
+/** The search is for ASCII: what other characters become does not matter, but in UTF-16, whose marks the service cannot see here. */
+function encodingOf([first, second]: Uint8Array): string {
+  if (first === 0xff && second === 0xfe) return 'utf-16le'
+  return first === 0xfe && second === 0xff ? 'utf-16be' : 'latin1'
 }

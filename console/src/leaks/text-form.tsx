@@ -35,8 +35,8 @@ export function TextForm({ onText }: { onText: (text: Blob) => void }) {
       <Stack gap="md" maw={880}>
         <Text size="sm">
           Any text that a credential may stand in: a log, a diff, a message, the report of a scanner. Credentials of
-          this account are found as they are, percent-encoded, in JSON and in base64, former ones that still work too.
-          First you see whose they are; nothing is switched off before you say so.
+          this account are found as they are, percent-encoded and in base64, former ones that still work too. Imported
+          ones are found as whole words. First you see whose they are; nothing is switched off before you say so.
         </Text>
         <Textarea
           label="Text"

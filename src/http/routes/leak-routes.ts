@@ -1,6 +1,7 @@
 // Leaked credentials: an account switches off what stands in a text. What others report is in leak-report-routes.ts.
 import { Type } from 'typebox'
 import { Failure, reasonOf } from '../../tokens/errors.ts'
+import { IN_UTF_16 } from '../../tokens/leaks/candidates.ts'
 import { type FieldReader, readNew } from '../../tokens/model/fields.ts'
 import { readOnce } from '../../tokens/model/page.ts'
 import { flagField } from '../../tokens/model/permissions.ts'
@@ -80,8 +81,8 @@ const described: Omit<AccountRoute, 'answer'> = {
   operationId: 'disableLeaked',
   summary: 'Switch off the tokens whose credentials stand in a text',
   description:
-    'Any text: a log, a diff, the report of a scanner. Credentials are found as they are, percent-encoded, escaped as in JSON, in ' +
-    'base64 and in UTF-16; so are former ones that still work. With the type `text/plain` the body is the text itself, in any encoding. ' +
+    'Any text: a log, a diff, the report of a scanner. Credentials of our own format are found as they are, percent-encoded and in ' +
+    'base64, imported ones as whole words; so are former ones that still work. With the type `text/plain` the body is the text itself. ' +
     'No part of it is stored or logged. A dry run needs only the right to read.',
   tag: 'Leaks',
   right: 'read',
@@ -101,7 +102,7 @@ const described: Omit<AccountRoute, 'answer'> = {
   data: LeakReport,
   success: { message: 'Found 1 leaked token(s), disabled 1' },
   failures: {
-    400: ['text is required', NOT_A_FLAG],
+    400: ['text is required', NOT_A_FLAG, IN_UTF_16],
     403: ['This key is not allowed to change tokens and sub-accounts'],
     409: [reasonOf('idempotency-conflict')],
     503: [TOO_MANY],

@@ -253,10 +253,6 @@ class PostgresStore implements Store {
 
   listAccounts = this.#longRead(reads.listAccounts)
   countTokens = this.#longRead(reads.countTokens)
-  listImported = this.#longRead(reads.listImported)
-  listImportedOf = this.#longRead(reads.listImportedOf)
-  listFormerImported = this.#longRead(reads.listFormerImported)
-  listFormerImportedOf = this.#longRead(reads.listFormerImportedOf)
   countExpiring = this.#longRead(reads.countExpiring)
   readOverview = this.#longRead(reads.readOverview)
   listHistory = this.#longRead(reads.listHistory)
@@ -293,6 +289,11 @@ class PostgresStore implements Store {
     const digest = this.#stamps.digest(presented)
     const found = await this.#findByDigest(digest)
     return found && toCandidate(found, digest, this.#stamps)
+  }
+
+  findKnown: Store['findKnown'] = async (accountId, digests) => {
+    this.#requireOpen()
+    return this.#pools.longReads.lend(accountId, (db) => reads.findKnown(db, digests, this.#isPartitioned))
   }
 
   findCandidateOf: Store['findCandidateOf'] = async (tokenId) => {

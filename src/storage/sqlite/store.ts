@@ -39,7 +39,7 @@ type LongQuery =
       | 'findOwners'
       | 'listDeliveries'
     )
-  | ('listImportedOf' | 'listFormerImportedOf' | 'readBusiest' | 'exportTokens' | 'exportSubAccounts' | 'exportKeys')
+  | ('findKnown' | 'readBusiest' | 'exportTokens' | 'exportSubAccounts' | 'exportKeys')
 
 /** Skipping an index entry takes some 50 ns; a list that skips more runs on a reader thread. */
 const MAX_SKIP_ON_LOOP = 2_000
@@ -227,12 +227,9 @@ class SqliteStore implements Store, StoreFiles, Revocations {
       ? this.#ask('readUsage', accountId, asked)
       : (this.#askReader('readUsage', accountId, asked) as ReturnType<Store['readUsage']>)
   readBusiest = this.#longQuery('readBusiest')
+  findKnown = this.#longQuery('findKnown')
 
   countTokens = this.#upkeep('countTokens')
-  listImported = this.#upkeep('listImported')
-  listImportedOf = this.#longQuery('listImportedOf')
-  listFormerImported = this.#upkeep('listFormerImported')
-  listFormerImportedOf = this.#longQuery('listFormerImportedOf')
   countExpiring = this.#upkeep('countExpiring')
   findUnannounced = this.#upkeep('findUnannounced')
   readLagging = this.#upkeep('readLagging')

@@ -1,10 +1,8 @@
 // The formats in which others report leaked credentials: a body in, credentials out.
 import { Failure } from '../errors.ts'
 import { SHORTEST_WITH_END } from '../trust/credential.ts'
-import { kindOfCredential } from '../verify/credential-format.ts'
 import { isObject } from '../verify/is-object.ts'
-import { candidatesIn } from './candidates.ts'
-import { Shapes } from './shapes.ts'
+import { candidatesIn, WHOLE_LINES } from './candidates.ts'
 
 export const MAX_REPORTED = 1_000
 
@@ -22,11 +20,12 @@ export async function readReport(body: unknown): Promise<readonly string[]> {
 }
 
 async function credentialsIn(text: Uint8Array): Promise<readonly string[]> {
-  const lines = Buffer.from(text).toString('latin1').split('\n')
-  const found = new Set(lines.map((line) => line.trim()).filter((line) => kindOfCredential(line) !== undefined))
-  const ours = candidatesIn([text], { readShapes: async () => new Shapes() })
-  for await (const batch of ours) for (const credential of batch.keys()) found.add(credential)
-  return [...found]
+  const found: string[] = []
+  for await (const batch of candidatesIn([text], { readings: WHOLE_LINES })) {
+    found.push(...batch.keys())
+    if (found.length > MAX_REPORTED) break
+  }
+  return found
 }
 
 /** GitHub's and others': `[{token, type, url, source}]`; GitLab's: `[{type, token, location}]`. */

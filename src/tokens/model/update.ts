@@ -154,7 +154,7 @@ export interface Rotation {
 export function applyRotation<Token extends TokenRecord>(record: Token, rotation: Rotation, at: Timestamp) {
   const { sealed, digest, masked = null, formerUntil } = rotation
   const overlaps = formerUntil > at
-  // A search for leaks knows nothing else of a former credential that was imported.
+  // So that who reads the history can tell which credential it was.
   const shown = overlaps && record.masked !== null ? { formerCredential: record.masked } : {}
   return {
     after: { ...record, sealed, digest, masked, version: record.version + 1 },

@@ -88,12 +88,6 @@ function readFacts(text: string): Facts {
   return isObject(facts) ? (facts as Facts) : {}
 }
 
-/** The masked form of the credential that a rotation has replaced; undefined where it is not on record. */
-export function formerMaskIn(toFacts: string): string | undefined {
-  const { formerCredential } = readFacts(toFacts)
-  return typeof formerCredential === 'string' ? formerCredential : undefined
-}
-
 /** The row that an event adds after the last row of its account's chain. */
 export function nextRow(
   event: HistoryEvent,

@@ -4,6 +4,9 @@ export const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrs
 const CHECKSUM_LENGTH = 6
 export const OWN_PREFIX = /^lk_(tok|key)_/
 const OWN_FORMAT = /^lk_(tok|key)_[0-9A-Za-z]{49}$/
+const OWN_ANYWHERE = new RegExp(`(?=(${OWN_FORMAT.source.slice(1, -1)}))`, 'g')
+/** Of all that are our own. */
+export const OWN_LENGTH = 56
 /** What fits an Authorization header: printable ASCII without spaces. */
 export const ANY_FORMAT = /^[\x21-\x7e]{1,1024}$/
 
@@ -19,6 +22,13 @@ export function kindOfCredential(presented: string): CredentialKind | undefined 
   const body = presented.slice(0, -CHECKSUM_LENGTH)
   if (checksumOf(body) !== presented.slice(-CHECKSUM_LENGTH)) return undefined
   return presented.startsWith('lk_key_') ? 'key' : 'tok'
+}
+
+/** Latchkey's own, with a right checksum, that stand anywhere in a text, also next to other letters. */
+export function* ownCredentialsIn(text: string): Generator<{ readonly credential: string; readonly index: number }> {
+  for (const { index, 1: credential = '' } of text.matchAll(OWN_ANYWHERE)) {
+    if (kindOfCredential(credential) !== undefined) yield { credential, index }
+  }
 }
 
 /** Of ASCII: CRC-32 in base 62. */

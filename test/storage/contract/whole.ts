@@ -55,30 +55,23 @@ export function describeWhole(open: OpenEmptyStore): void {
       assert.deepEqual(await estate.store.countTokens(), { active: 4, inactive: 4 })
     }))
 
-  test('tokens that may have been imported are listed by their ids, and what is known of former ones', () =>
+  test('of many digests, those of credentials are known, former ones and those of other accounts too', () =>
     withStore(async (estate) => {
       const { store } = estate
-      const subAccount = await estate.subAccount(await estate.account())
-      const masks = { older: null, ours: 'lk_tok_…abcd', long: '…abcd', short: '…' }
-      const records = Object.entries(masks).map(([name, masked]) => estate.tokenRecord(subAccount, name, { masked }))
+      const [one, other] = [
+        await estate.subAccount(await estate.account()),
+        await estate.subAccount(await estate.account()),
+      ]
+      const records = [estate.tokenRecord(one, 'a'), estate.tokenRecord(one, 'b'), estate.tokenRecord(other, 'c')]
       await estate.tokens(records)
-      const namesAfter = async (after: string) => (await store.listImported(after, 2)).map(({ name }) => name)
-      assert.deepEqual(await namesAfter(''), ['older', 'long'])
-      assert.deepEqual(await namesAfter(records[2]?.id ?? ''), ['short'])
-      const { accountId } = subAccount
-      const other = await estate.subAccount(await estate.account())
-      const ofAccount = async (id: string) => (await store.listImportedOf(id, '', 10)).map(({ name }) => name)
-      assert.deepEqual(await ofAccount(accountId), ['older', 'long', 'short'])
-      assert.deepEqual(await ofAccount(other.accountId), [])
-      assert.deepEqual(await store.listFormerImported(), [])
-      for (const { id } of records.slice(0, 3)) {
-        const rotation = { sealed: estate.sealed(), digest: estate.digest(), formerUntil: Number.MAX_SAFE_INTEGER }
-        await rotateToken(store, accountId, id, rotation, estate.origin())
-      }
-      const masksOf = new Set([undefined, 'lk_tok_…abcd', '…abcd'])
-      assert.deepEqual(new Set(await store.listFormerImported()), masksOf)
-      assert.deepEqual(new Set(await store.listFormerImportedOf(accountId)), masksOf)
-      assert.deepEqual(await store.listFormerImportedOf(other.accountId), [])
+      const [rotated] = records
+      const rotation = { sealed: estate.sealed(), digest: estate.digest(), formerUntil: Number.MAX_SAFE_INTEGER }
+      await rotateToken(store, one.accountId, rotated?.id ?? '', rotation, estate.origin())
+      const hex = (digest: Uint8Array) => Buffer.from(digest).toString('hex')
+      const known = [...records.map(({ digest }) => digest), rotation.digest].map(hex)
+      const asked = [hex(estate.digest()), ...known, hex(estate.digest())]
+      assert.deepEqual((await store.findKnown(one.accountId, asked)).toSorted(), known.toSorted())
+      assert.deepEqual(await store.findKnown('', []), [])
     }))
 
   test('all that was answered is there after closing and opening again', () =>
@@ -199,10 +192,7 @@ export function describeWhole(open: OpenEmptyStore): void {
         listTokens: () => closed.listTokens(account.id, { ...FIRST_PAGE, search: 'x' }),
         changeToken: () => updateToken(closed, account.id, 'tok_x', { name: 'x' }, origin),
         countTokens: () => closed.countTokens(),
-        listImported: () => closed.listImported('', 1),
-        listImportedOf: () => closed.listImportedOf(account.id, '', 1),
-        listFormerImported: () => closed.listFormerImported(),
-        listFormerImportedOf: () => closed.listFormerImportedOf(account.id),
+        findKnown: () => closed.findKnown(account.id, ['00']),
         countExpiring: () => closed.countExpiring(1, 2),
         readOverview: () => closed.readOverview(account.id, overview),
         findNames: () => closed.findNames(account.id, ['tok_x']),

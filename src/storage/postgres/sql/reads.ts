@@ -21,6 +21,7 @@ import * as tokens from '../../token-queries.ts'
 import * as usage from '../../usage-queries.ts'
 import * as webhooks from '../../webhook-queries.ts'
 import type { Connection } from '../postgres-connection.ts'
+import { binaryArray } from './binary-arrays.ts'
 import { POSTGRES } from './dialect.ts'
 
 export { findMark, findNews } from './news.ts'
@@ -59,10 +60,6 @@ export const findRequest = asked(queries.findRequest)
 export const findSubAccount = asked(queries.findSubAccount)
 export const findOwner = asked(queries.findOwner)
 export const countTokens = asked(queries.countTokens)
-export const listImported = asked(queries.listImported)
-export const listImportedOf = asked(queries.listImportedOf)
-export const listFormerImported = asked(queries.listFormerImported)
-export const listFormerImportedOf = asked(queries.listFormerImportedOf)
 export const listWebhooks = asked(webhooks.listWebhooks)
 export const findWebhook = asked(webhooks.findWebhook)
 const findWebhookById = asked(webhooks.findWebhookById)
@@ -203,6 +200,20 @@ export async function findByDigest(
     return { ...CANDIDATE.read(values), retired: tokenId === null ? undefined : { digest, tokenId, retiresAt, stamp } }
   })
   return found.find(({ retired }) => retired === undefined) ?? found[0]
+}
+
+const KNOWN = `
+  SELECT encode(digest, 'hex') FROM tokens WHERE digest = ANY($1::bytea[])
+  UNION ALL SELECT encode(digest, 'hex') FROM retired_credentials WHERE digest = ANY($1::bytea[])`
+const KNOWN_PLACES = `SELECT encode(digest, 'hex') FROM credential_places WHERE digest = ANY($1::bytea[])`
+
+export async function findKnown(
+  db: Connection,
+  digests: readonly string[],
+  isPartitioned: boolean,
+): Promise<readonly string[]> {
+  const bytes = digests.map((digest) => Buffer.from(digest, 'hex'))
+  return (await db.tuples(isPartitioned ? KNOWN_PLACES : KNOWN, binaryArray('bytes', bytes))).flat() as string[]
 }
 
 export async function findCandidateRows(db: Connection, tokenId: string): Promise<FoundRows | undefined> {

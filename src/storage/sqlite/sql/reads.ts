@@ -48,10 +48,6 @@ export const findRequest = asked(queries.findRequest)
 export const findSubAccount = asked(queries.findSubAccount)
 export const findOwner = asked(queries.findOwner)
 export const countTokens = asked(queries.countTokens)
-export const listImported = asked(queries.listImported)
-export const listImportedOf = asked(queries.listImportedOf)
-export const listFormerImported = asked(queries.listFormerImported)
-export const listFormerImportedOf = asked(queries.listFormerImportedOf)
 export const findRecent = asked(recent.findRecent)
 export const listWebhooks = asked(webhooks.listWebhooks)
 export const findWebhook = asked(webhooks.findWebhook)
@@ -183,6 +179,12 @@ export function findByDigest(db: Connection, digest: Uint8Array): FoundRows | un
   if (former === undefined) return undefined
   const [tokenId, retiresAt, stamp] = former.slice(CANDIDATE.width) as [string, number, Uint8Array]
   return { ...CANDIDATE.read(former), retired: { digest, tokenId, retiresAt, stamp } }
+}
+
+const KNOWN = 'SELECT 1 FROM tokens WHERE digest = ?1 UNION ALL SELECT 1 FROM retired_credentials WHERE digest = ?1'
+
+export function findKnown(db: Connection, _accountId: string, digests: readonly string[]): string[] {
+  return digests.filter((digest) => db.tuple(KNOWN, Buffer.from(digest, 'hex')) !== undefined)
 }
 
 export function findCandidateRows(db: Connection, tokenId: string): FoundRows | undefined {
