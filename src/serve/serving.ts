@@ -22,7 +22,6 @@ import { steadyClock } from '../process/clock.ts'
 import { Deliveries } from '../process/deliveries.ts'
 import { RENEW_EVERY_MS } from '../tokens/dispatch.ts'
 import { OperatorError } from '../tokens/errors.ts'
-import { ReportQueue } from '../tokens/leaks/report-queue.ts'
 import type { Registry } from '../tokens/registry.ts'
 import { LocalLimiter, type RateLimiter } from '../tokens/trust/rate-limit.ts'
 
@@ -120,7 +119,6 @@ async function serve(
   const grants = grantsOf(config, { registry, log })
   const grantsFiles = Object.values(grants).filter((file) => file !== undefined)
   metrics.watchGrants(grantsFiles)
-  const reports = new ReportQueue((err) => log.error({ err }, 'a report of leaked credentials could not be worked on'))
   const events = new EventStreams(registry.feed)
   const dispatch = latchkey.dispatch({
     onOutcome: ({ kind }) => metrics.countDelivery(kind),
@@ -172,7 +170,7 @@ async function serve(
     trustProxy: config.trustProxy,
     signIn: await signInOf(config, latchkey, log, grants.oidc),
     rateLimits: rateLimitsOf(config, metrics, latchkey.limiter ?? limiter),
-    outsideReports: { ...outsideReportsOf(config, latchkey, latchkey.limiter ?? limiter), queue: reports },
+    outsideReports: outsideReportsOf(config, latchkey, latchkey.limiter ?? limiter),
   })
   limitConnections(server.server)
   const sockets = new Set<Socket>()
@@ -191,7 +189,6 @@ async function serve(
     await Promise.all([deliveries.stop(), dispatch.stop(), bulkWork.stop()])
     await closeConnections(server.server, sockets)
     await server.close()
-    await reports.drain()
     await registry.verification.flush().catch((err: unknown) => log.error({ err }, 'uses were lost'))
     await registry.verification.release()
     await store.close()

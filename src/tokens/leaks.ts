@@ -1,6 +1,6 @@
 // Leaked credentials: which of them stand in a text, whose they are, and how they are switched off. Nothing of a text is stored.
 import { createHash } from 'node:crypto'
-import { Failure } from './errors.ts'
+import { Failure, failure } from './errors.ts'
 import { type AskedOnce, askedOnce, findFormer, requestStamp } from './idempotency.ts'
 import { candidatesIn, type Text } from './leaks/candidates.ts'
 import { type Caller, requireRight, sees } from './model/permissions.ts'
@@ -46,6 +46,7 @@ interface Found {
 
 /** As the history shows it. */
 const REASON = 'leaked'
+const UNFINISHED = 'Not all of the report could be worked on; send it again'
 const ROWS_AT_ONCE = 1_000
 const CHANGES_AT_ONCE = 100
 const LISTED_AT_ONCE = 500
@@ -95,23 +96,35 @@ export class Leaks {
     return this.#endAll(caller, found, origin)
   }
 
-  /** Of any account: who has a credential can also use it, so that is reason enough. Account keys are revoked. */
+  /**
+   * Of any account: who has a credential can also use it, so that is reason enough. Account keys are revoked. What fails does not end
+   * the others; then it rejects with `unavailable`, and sent again, it ends the rest.
+   */
   async endReported(credentials: Iterable<string>, origin: Origin): Promise<void> {
-    for (const holder of (await this.#step(origin, () => this.findHolders(new Set(credentials)))).values()) {
-      await this.#step(origin, () => this.end(holder, origin))
+    const [all, failures] = [[...new Set(credentials)], [] as unknown[]]
+    for (let at = 0; at < all.length; at += CHANGES_AT_ONCE) {
+      const some = all.slice(at, at + CHANGES_AT_ONCE)
+      const ended = this.#step(origin, async () => {
+        const holders = await this.findHolders(some)
+        const ending = await Promise.allSettled(holders.values().map((holder) => this.end(holder, origin)))
+        failures.push(...ending.flatMap((each) => (each.status === 'rejected' ? [each.reason] : [])))
+      })
+      await ended.catch((error: unknown) => failures.push(error))
     }
+    if (failures.length > 0) throw failure('unavailable', new AggregateError(failures), UNFINISHED)
   }
 
-  /** False for what has ended already. */
+  /** False for what had ended already. It is waited for all the same: verifiers may not have confirmed it yet. */
   async end(holder: Holder, origin: Origin): Promise<boolean> {
     const { store } = this.#parts
     if (holder.kind === 'account key') {
       if (holder.key.revokedAt === null) await store.revokeKey(holder.key.id, { ...origin, reason: REASON })
       return holder.key.revokedAt === null
     }
+    if (!this.#works(holder.candidate)) return false
     const { accountId, id, status } = holder.row.token
-    if (status !== 'active' || !this.#works(holder.candidate)) return false
-    return this.#disable(accountId, id, undefined, origin)
+    const isOff = await this.#disable(accountId, id, undefined, origin)
+    return isOff && status === 'active'
   }
 
   /** By their credentials, of any account. */

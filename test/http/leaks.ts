@@ -1,7 +1,10 @@
 // Leaked credentials over HTTP: what stands in a text is switched off, by its account or by reports from outside, and nothing else is.
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, sign } from 'node:crypto'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
+import { withClient } from '../../src/storage/postgres/prepare-database.ts'
 import { permissionsOf, type Role } from '../../src/tokens/model/permissions.ts'
 import type { Token } from '../../src/tokens/model/token.ts'
 import { type Engine, Estate } from '../support/estate.ts'
@@ -86,10 +89,24 @@ export function describeLeaks(engine: Engine): void {
     const historyOf = async ({ id }: Token) =>
       (await estate.mineAsks({ path: `/api/v1/apiClient/token/${id}/history` })).json.data.items
     const foundIn = ({ json }: Heard) => json.data.found.map(({ _id }: { _id: string }) => _id)
-    /** A report is worked on after its answer. */
-    const untilRefused = async (token: Token) => {
-      while (await isAccepted(token)) await new Promise((resolve) => void setImmediate(resolve))
+    /** Meanwhile the store refuses to change this token. */
+    const withoutUpdatesOf = async ({ id }: Token, work: () => Promise<void>) => {
+      const { databaseUrl, dataDir } = estate.config
+      const run = async (sqlite: string, postgres: string) => {
+        if (databaseUrl === undefined) {
+          using db = new DatabaseSync(join(dataDir, 'latchkey.db'))
+          db.exec(sqlite)
+        } else await withClient(databaseUrl, (client) => client.query(postgres))
+      }
+      await run(
+        `CREATE TRIGGER refused BEFORE UPDATE ON tokens WHEN OLD.id = '${id}' BEGIN SELECT RAISE(ABORT, 'refused'); END`,
+        `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
+         CREATE TRIGGER refused BEFORE UPDATE ON tokens FOR EACH ROW WHEN (OLD.id = '${id}') EXECUTE FUNCTION refuse()`,
+      )
+      await work()
+      await run('DROP TRIGGER refused', 'DROP TRIGGER refused ON tokens; DROP FUNCTION refuse')
     }
+    const areAccepted = (tokens: readonly Token[]) => Promise.all(tokens.map(isAccepted))
 
     test('all that stand in a text are switched off together, with the reason in the history, and nothing else is', async () => {
       const [one, two, off, bystander] = [
@@ -154,7 +171,7 @@ export function describeLeaks(engine: Engine): void {
     })
 
     test('while a text that is nothing but different words is searched, others are answered between its parts', async () => {
-      const words = Array.from({ length: 400_000 }, (_, n) => n.toString(36).padStart(4, 'x')).join('.,')
+      const words = Array.from({ length: 60_000 }, (_, n) => n.toString(36).padStart(4, 'x')).join('.,')
       let isOver = false
       const searching = leak(words, [TEXT], '?dryRun=true').finally(() => {
         isOver = true
@@ -278,19 +295,57 @@ export function describeLeaks(engine: Engine): void {
         assert.deepEqual(comparable(await report({ credentials: [json.credential] })), comparable(missing))
         const text = `found:\n  ${plain.credential}\n${short.credential}\n`
         assert.deepEqual(comparable(await report(text, [TEXT])), comparable(missing))
-        await untilRefused(json)
-        await untilRefused(plain)
-        assert.equal(await isAccepted(short), true)
+        assert.deepEqual(await areAccepted([json, plain, short]), [false, false, true])
         const [last] = await historyOf(json)
         assert.deepEqual([last.by, last.to], ['leak:report', { status: 'inactive', reason: 'leaked' }])
       })
 
       test('a report of an account key revokes it', async () => {
         const [key, token] = [await keyOf('owner'), await estate.token()]
-        // The reports of one process are worked on in order.
         assert.equal((await report({ credentials: [key, token.credential] })).status, 202)
-        await untilRefused(token)
+        assert.equal(await isAccepted(token), false)
         assert.equal((await asKey(key, { path: '/api/v1/apiClient/whoami' })).status, 401)
+      })
+
+      test('when a report of a thousand credentials is answered, all of them are off', async () => {
+        const tokens: Token[] = []
+        while (tokens.length < 100) tokens.push(await estate.token())
+        const credentials = [
+          ...tokens.map(({ credential }) => credential),
+          ...Array(700)
+            .keys()
+            .map((n) => `unknown-credential-${n}`),
+        ]
+        assert.equal((await report({ credentials })).status, 202)
+        assert.ok((await areAccepted(tokens)).every((accepted) => !accepted))
+      })
+
+      test('a report, also one that is sent again meanwhile, is answered when no verifier accepts the credential any more', async () => {
+        const [token, key] = [await estate.token(), await keyOf('verifier')]
+        const lease = { method: 'POST', path: '/api/v1/apiClient/verifier/lease', body: { leaseSeconds: 2 } }
+        assert.equal((await asKey(key, lease)).status, 200)
+        const reports = [report({ credentials: [token.credential] }), report({ credentials: [token.credential] })]
+        for (const sent of reports) {
+          const heard = await sent
+          assert.deepEqual([heard.status, heard.headers['x-latchkey-confirmed']], [202, undefined])
+          assert.deepEqual(await estate.running.store.listVerifiers({}), [])
+        }
+      })
+
+      test('a change that fails does not end the others, and the report is answered 503, so that it is sent again', async () => {
+        const tokens = [await estate.token(), await estate.token(), await estate.token()]
+        const credentials = tokens.map(({ credential }) => credential)
+        for (const send of [() => report({ credentials }), () => estate.ask(source.report(credentials))]) {
+          const [failing] = tokens
+          await withoutUpdatesOf(failing as Token, async () => {
+            const heard = await send()
+            assert.deepEqual([heard.status, heard.headers['retry-after']], [503, '1'])
+            assert.equal(heard.json.error.message, 'Not all of the report could be worked on; send it again')
+          })
+          assert.deepEqual(await areAccepted(tokens), [true, false, false])
+        }
+        assert.equal((await report({ credentials })).status, 202)
+        assert.deepEqual(await areAccepted(tokens), [false, false, false])
       })
 
       test('what is no report is refused', async () => {

@@ -3,7 +3,6 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { failure } from '../../tokens/errors.ts'
-import type { ReportQueue } from '../../tokens/leaks/report-queue.ts'
 import { LocalLimiter, type RateLimit, type RateLimiter } from '../../tokens/trust/rate-limit.ts'
 import { isObject } from '../../tokens/verify/is-object.ts'
 import { HttpFailure } from '../protocol/failures.ts'
@@ -38,7 +37,6 @@ export interface OutsideReports {
   /** Set where anybody may. */
   readonly limiter: RateLimiter | undefined
   readonly sources: readonly LeakSource[]
-  readonly queue: ReportQueue
 }
 
 type Fetch = typeof globalThis.fetch

@@ -1,8 +1,6 @@
 // Reports of leaked credentials from outside, in the formats of others: docs/leaks.md describes them, the API description does not.
 // Off unless configured; what they are answered tells nothing about what exists.
 import type { FastifyRequest } from 'fastify'
-import { failure } from '../../tokens/errors.ts'
-import type { ReportQueue } from '../../tokens/leaks/report-queue.ts'
 import { readFindings, readMatches, readReport } from '../../tokens/leaks/reports.ts'
 import { type Right, requireRight, sees } from '../../tokens/model/permissions.ts'
 import type { Origin } from '../../tokens/record/history.ts'
@@ -30,9 +28,9 @@ const shared = { method: 'POST', bodyLimitBytes: MAX_BYTES, schema: { hide: true
 
 /** What is not configured is a route that does not exist. */
 export function leakReportRoutes(parts: ServerParts): readonly PlainRoute[] {
-  const { limiter, sources = [], queue } = parts.outsideReports ?? {}
+  const { limiter, sources = [] } = parts.outsideReports ?? {}
   return [
-    ...(limiter && queue ? [reportRoute(parts, limiter, queue)] : []),
+    ...(limiter ? [reportRoute(parts, limiter)] : []),
     ...(sources.length > 0 ? [signedRoute(parts, sources)] : []),
     ...gitlabRoutes(parts),
     trufflehogRoute(parts),
@@ -46,8 +44,8 @@ const originOf = (request: FastifyRequest, by: string, at: number): Origin => ({
   address: addressOf(request),
 })
 
-/** For anybody: who has a credential may end it. */
-function reportRoute({ registry, now, ready }: ServerParts, limiter: RateLimiter, queue: ReportQueue): PlainRoute {
+/** For anybody: who has a credential may end it. Switched off before the answer, as what sources report. */
+function reportRoute({ registry, now }: ServerParts, limiter: RateLimiter): PlainRoute {
   return {
     ...shared,
     url: `${BASE}/report`,
@@ -57,20 +55,13 @@ function reportRoute({ registry, now, ready }: ServerParts, limiter: RateLimiter
       if (waitMs > 0) throw new HttpFailure(429, undefined, { 'retry-after': String(Math.ceil(waitMs / 1000)) })
     },
     async respond(request, reply) {
-      const credentials = await readReport(request.body)
-      const origin = originOf(request, 'report', now())
-      // What is done after the answer cannot be answered with a failure.
-      await ready().catch((cause: unknown) => {
-        throw failure('unavailable', cause)
-      })
-      const isAdded = queue.add(() => registry.leaks.endReported(credentials, origin))
-      if (!isAdded) throw new HttpFailure(503, undefined, { 'retry-after': '60' })
+      await registry.leaks.endReported(await readReport(request.body), originOf(request, 'report', now()))
       return reply.code(202).send({})
     },
   }
 }
 
-/** Switched off before the answer: the source sends again what was not answered. The answer carries no labels. */
+/** The source sends again what was not answered. The answer carries no labels. */
 function signedRoute({ registry, now, rateLimits }: ServerParts, sources: readonly LeakSource[]): PlainRoute {
   return {
     ...shared,

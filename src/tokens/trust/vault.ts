@@ -78,7 +78,7 @@ export function keyIdOf(sealed: Uint8Array): string {
 }
 
 /** The bytes of the text that a sealed value of this size holds. */
-export function sizeOfText(sealedBytes: number): number {
+function sizeOfText(sealedBytes: number): number {
   return Math.max(0, sealedBytes - HEADER_BYTES - TAG_BYTES)
 }
 
