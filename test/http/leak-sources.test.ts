@@ -2,12 +2,15 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import type { FastifyRequest } from 'fastify'
 import { readConfig } from '../../src/config.ts'
 import { openLeakSource } from '../../src/http/access/leak-sources.ts'
+import type { HttpFailure } from '../../src/http/protocol/failures.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'latchkey-keys-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -72,6 +75,43 @@ test('without the keys of a source, which is asked over HTTPS only, nothing is b
       code: 'unavailable',
     },
   )
+})
+
+test('a report with a new key is believed as soon as it can be fetched, whatever ids strangers have made up before', async () => {
+  const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const key = pair.publicKey.export({ type: 'spki', format: 'pem' })
+  let [published, fetched, now] = [[] as object[], 0, 0]
+  await using server = createServer((_request, answer) => {
+    fetched++
+    answer.end(JSON.stringify({ public_keys: published }))
+  })
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  const keysUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const [settings] = readConfig({ LATCHKEY_LEAK_SOURCES: JSON.stringify([{ name: 'github', keysUrl }]) }).leakSources
+  assert.ok(settings)
+  const { requireSigned } = openLeakSource(settings, () => now)
+  const body = Buffer.from('[]')
+  const genuine = request('new', sign('sha256', body, pair.privateKey).toString('base64'))
+
+  let waitMs = 0
+  for (let n = 0; waitMs === 0; n++) {
+    assert.ok(n < 100)
+    const refused = (await requireSigned(request(`made up ${n}`, 'AAAAAAAA'), body).catch(
+      (error) => error,
+    )) as HttpFailure
+    if (refused.status === 503) waitMs = 1_000 * Number(refused.headers['retry-after'])
+    else assert.equal(refused.message, REFUSED.message)
+  }
+  const before = fetched
+  published = [{ key_identifier: 'new', key }]
+  await assert.rejects(requireSigned(genuine, body), { status: 503 })
+  assert.equal(fetched, before)
+  assert.ok(waitMs <= 120_000, `${waitMs}`)
+  now += waitMs
+  // A stranger may be the first to have the keys fetched again: they are fetched for everybody.
+  await assert.rejects(requireSigned(request('made up', 'AAAAAAAA'), body), REFUSED)
+  await requireSigned(genuine, body)
+  assert.equal(fetched, before + 1)
 })
 
 test('a source that is not described completely is refused', () => {

@@ -391,7 +391,8 @@ export function describeLeaks(engine: Engine): void {
         const [sent, , signature] = source.report([]).headers
         for (let n = 0; n < 20; n++) {
           const headers = [sent, ['github-public-key-identifier', `x${n}`], signature] as const
-          assert.equal((await estate.ask({ ...source.report([]), headers })).status, 403)
+          const { status } = await estate.ask({ ...source.report([]), headers })
+          assert.ok(status === 403 || status === 503, `${status}`)
         }
         assert.ok(source.fetched <= 12, `${source.fetched}`)
         assert.equal((await estate.ask(source.report([]))).status, 202)

@@ -9,8 +9,11 @@ import { HttpFailure } from '../protocol/failures.ts'
 import { watchedFile } from './watched-file.ts'
 
 const KEYS_FOR_MS = 30 * 60_000
-/** An unknown id may be that of a new key. Anybody can send one, and the source must not be asked all the time. */
-const FETCH_AGAIN: RateLimit = { count: 10, perMs: KEYS_FOR_MS }
+/**
+ * An unknown id may be that of a new key. Anybody can send one, and the source must not be asked all the time: after a burst, once in two
+ * minutes, for whichever id. All keys are fetched together, so ids that were made up cannot keep a new key from being fetched.
+ */
+const FETCH_AGAIN: RateLimit = { count: 10, perMs: 20 * 60_000 }
 const FETCH_TIMEOUT_MS = 5_000
 const MAX_KEYS_BYTES = 262_144
 const BASE64 = /^[A-Za-z0-9+/]{8,200}={0,2}$/
@@ -71,18 +74,23 @@ function fetchedKeys(url: string, monotonic: () => number, fetch: Fetch): FindKe
     keys = await download(url, fetch)
     fetchedAt = monotonic()
   }
-  const isDue = async (id: string) =>
-    monotonic() - fetchedAt > KEYS_FOR_MS || (!keys.has(id) && (await limiter.take('unknown', FETCH_AGAIN)) === 0)
+  const requireQuota = async () => {
+    const waitMs = await limiter.take('unknown', FETCH_AGAIN)
+    if (waitMs > 0) throw new HttpFailure(503, NOT_FETCHED, { 'retry-after': String(Math.ceil(waitMs / 1000)) })
+  }
   return async (id) => {
-    if (await isDue(id)) {
-      fetching ??= fetchKeys().finally(() => {
-        fetching = undefined
-      })
-      await fetching
-    }
+    const isOld = monotonic() - fetchedAt > KEYS_FOR_MS
+    if (!isOld && keys.has(id)) return keys.get(id)
+    if (!isOld && fetching === undefined) await requireQuota()
+    fetching ??= fetchKeys().finally(() => {
+      fetching = undefined
+    })
+    await fetching
     return keys.get(id)
   }
 }
+
+const NOT_FETCHED = 'The keys of the source cannot be fetched; try again'
 
 async function download(url: string, fetch: Fetch): Promise<Keys> {
   try {
@@ -97,7 +105,7 @@ async function download(url: string, fetch: Fetch): Promise<Keys> {
     }
     return readKeys(JSON.parse(Buffer.concat(chunks).toString()))
   } catch (error) {
-    throw failure('unavailable', error, 'The keys of the source cannot be fetched; try again')
+    throw failure('unavailable', error, NOT_FETCHED)
   }
 }
 

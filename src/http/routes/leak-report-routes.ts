@@ -74,7 +74,8 @@ function signedRoute({ registry, now, rateLimits }: ServerParts, sources: readon
       if (source === undefined) throw routeNotFound()
       const body = (request.body ?? Buffer.alloc(0)) as Buffer
       await source.requireSigned(request, body).catch(async (error: unknown) => {
-        await rateLimits?.countFailure(request)
+        const isRefused = error instanceof HttpFailure && error.status === 403
+        if (isRefused) await rateLimits?.countFailure(request)
         throw error
       })
       await registry.leaks.endReported(readFindings(readJson(body)), originOf(request, source.name, now()))
