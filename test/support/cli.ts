@@ -19,7 +19,7 @@ export interface Ran {
 }
 
 interface Surroundings {
-  readonly input?: readonly (string | Uint8Array)[]
+  readonly input?: Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>
   readonly env?: Readonly<Record<string, string>>
   /** Whether standard input is a terminal. */
   readonly isTTY?: boolean
