@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto'
 import type { IncomingMessage, RequestOptions } from 'node:http'
 import { networkInterfaces } from 'node:os'
 import type { Message, Receivers } from '../tokens/event-ports.ts'
-import type { Outcome } from '../tokens/model/delivery.ts'
+import { LONGEST_ATTEMPT_MS, type Outcome } from '../tokens/model/delivery.ts'
 import { toTime } from '../tokens/model/times.ts'
 import { STEERING_CHARACTERS } from '../tokens/model/token.ts'
 import { secretBytes } from '../tokens/model/webhook.ts'
@@ -14,7 +14,6 @@ import { entryToWire } from '../wire/history.ts'
 import { answerLookup, type Resolved } from './names.ts'
 import { REFUSED_PORTS } from './refused-ports.ts'
 
-const TIMEOUT_MS = 15_000
 const MAX_ANSWER_BYTES = 4_096
 
 /** All addresses of a name, within a time. */
@@ -55,7 +54,7 @@ export class HttpReceivers implements Receivers {
   async send(message: Message, signal: AbortSignal): Promise<Outcome> {
     try {
       const url = new URL(message.url)
-      const deadline = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
+      const deadline = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_ATTEMPT_MS)])
       const addresses = await this.#findAddresses(url, message.accountId, deadline)
       return await this.#post(url, addresses, message, deadline)
     } catch (error) {
@@ -178,6 +177,6 @@ function explain(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return 'interrupted'
   if (error instanceof NotAllowed) return `the address ${error.message}`
   const { name, code, message } = error as NodeJS.ErrnoException
-  if (name === 'TimeoutError' || name === 'AbortError') return `no answer within ${TIMEOUT_MS / 1000} seconds`
+  if (name === 'TimeoutError' || name === 'AbortError') return `no answer within ${LONGEST_ATTEMPT_MS / 1000} seconds`
   return code === undefined ? message : `${code}: ${message}`
 }

@@ -166,9 +166,9 @@ export function findDue(
   }
 }
 
-/** The receiver works: id, time. */
+/** The receiver works: id, time, those that have first failed after which time. */
 export const WAKE_OTHERS = sharedSql(
-  'UPDATE webhook_deliveries SET next_at = ?2 WHERE webhook_id = ?1 AND next_at IS NOT NULL AND next_at > ?2',
+  'UPDATE webhook_deliveries SET next_at = ?2 WHERE webhook_id = ?1 AND next_at IS NOT NULL AND next_at > ?2 AND first_at > ?3',
 )
 /** As if for the first time: id, time. */
 export const RESTART_WAITING = sharedSql(

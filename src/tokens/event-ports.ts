@@ -1,6 +1,6 @@
 // The interfaces that the domain requires of a store for all that follows the history: verifiers, event streams and webhooks.
 // The guarantees of ports.ts hold for them, too.
-import type { Attempted, Outcome } from './model/delivery.ts'
+import type { Attempted, Outcome, Progress } from './model/delivery.ts'
 import type { Change, Verifier } from './model/lease.ts'
 import type { PageRequest, Slice } from './model/page.ts'
 import type { ExpiringToken, Timestamp } from './model/token.ts'
@@ -135,7 +135,7 @@ export interface DeliveryStore {
   /** A webhook, and its deliveries that wait, soonest first. */
   findDelivering(id: string): Promise<Delivering | undefined>
   /** Does nothing where the webhook is gone, or somebody else has dealt with the event. */
-  settleDelivery(id: string, attempted: Attempted, outcome: Outcome, at: Timestamp): Promise<void>
+  settleDelivery(id: string, attempted: Attempted, outcome: Progress, at: Timestamp): Promise<void>
   /** Rows of the history up to this one are dealt with. */
   passEvents(id: string, upTo: number): Promise<void>
 }

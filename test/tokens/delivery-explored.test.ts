@@ -8,6 +8,7 @@ import {
   GIVE_UP_MS,
   nextStep,
   type Outcome,
+  type Progress,
   redelivered,
   settle,
   skipped,
@@ -47,24 +48,63 @@ interface World {
   /** Which process holds the claim, and what has been sent and not recorded. */
   readonly holder: 0 | 1
   readonly sent: readonly [number | undefined, number | undefined]
+  /** An event that takes long, while the holder goes on with others. */
+  readonly slow: number | undefined
   /** Whether something was sent again because a caller wanted it to be. */
   readonly resent: number
 }
 
 type Move = (world: World) => World | undefined
 
+type Stored = Pick<World, 'webhook' | 'deliveries' | 'at'>
+
+/** As a store does it. */
+function stored<State extends Stored>(state: State, seq: number, progress: Progress): State {
+  const attempted = { seq, event: 'token.update' }
+  const settled = settle(state.webhook, state.deliveries.get(seq), attempted, progress, state.at)
+  if (settled === undefined) return state
+  const { wakesSince } = settled
+  const deliveries = new Map(state.deliveries).set(seq, settled.delivery)
+  for (const [each, row] of deliveries) {
+    const isWoken = wakesSince !== undefined && row.nextAt !== null && row.firstAt !== null && row.firstAt > wakesSince
+    if (isWoken) deliveries.set(each, { ...row, nextAt: Math.min(row.nextAt ?? 0, state.at) })
+  }
+  return { ...state, webhook: settled.webhook, deliveries }
+}
+
 const record = (world: World, by: 0 | 1, outcome: Outcome): World | undefined => {
   const seq = world.sent[by]
   if (seq === undefined) return undefined
-  const settled = settle(world.webhook, world.deliveries.get(seq), { seq, event: 'token.update' }, outcome, world.at)
   const sent = world.sent.map((each, n) => (n === by ? undefined : each)) as unknown as World['sent']
-  if (settled === undefined) return { ...world, sent }
-  const deliveries = new Map(world.deliveries).set(seq, settled.delivery)
-  if (settled.wakesOthers) {
-    for (const [each, row] of deliveries) if (row.nextAt !== null) deliveries.set(each, { ...row, nextAt: world.at })
-  }
-  return { ...world, sent, webhook: settled.webhook, deliveries }
+  return stored({ ...world, sent }, seq, outcome)
 }
+
+/** What the holder sends next; nothing that it is sending already. */
+function nextSeq({ webhook, deliveries, head, at, slow }: World): number | undefined {
+  const waiting = [...deliveries.values()]
+    .filter(({ nextAt, seq }) => nextAt !== null && seq !== slow)
+    .sort((one, other) => (one.nextAt ?? 0) - (other.nextAt ?? 0))
+  const step = nextStep(webhook, waiting, webhook.position < head, at, false)
+  if (step.kind === 'rest') return undefined
+  return step.kind === 'retry' ? step.delivery.seq : webhook.position + 1
+}
+
+/** Without an order: the event is put aside while it is still being sent. */
+const takeLong: Move = (world) => {
+  const seq = nextSeq(world)
+  const isFree = world.sent[world.holder] === undefined && world.slow === undefined
+  if (seq === undefined || !isFree || world.webhook.ordering === 'strict') return undefined
+  return { ...stored(world, seq, { kind: 'pending' }), slow: seq }
+}
+
+const endSlow =
+  (outcome: Outcome | undefined): Move =>
+  ({ slow, ...world }) => {
+    if (slow === undefined) return undefined
+    const isNew = outcome?.kind === 'delivered' && !world.got.includes(slow)
+    const after: World = { ...world, slow: undefined, got: isNew ? [...world.got, slow] : world.got }
+    return outcome === undefined ? after : stored(after, slow, outcome)
+  }
 
 /** The holder sends what is next; it has arrived, and the answer is known to the process only. */
 const attempt =
@@ -72,12 +112,8 @@ const attempt =
   (world) => {
     const by = world.holder
     if (world.sent[by] !== undefined) return undefined
-    const waiting = [...world.deliveries.values()]
-      .filter(({ nextAt }) => nextAt !== null)
-      .sort((one, other) => (one.nextAt ?? 0) - (other.nextAt ?? 0))
-    const step = nextStep(world.webhook, waiting, world.webhook.position < world.head, world.at, false)
-    if (step.kind === 'rest') return undefined
-    const seq = step.kind === 'retry' ? step.delivery.seq : world.webhook.position + 1
+    const seq = nextSeq(world)
+    if (seq === undefined) return undefined
     const isNew = outcome.kind === 'delivered' && !world.got.includes(seq)
     const arrived = { ...world, got: isNew ? [...world.got, seq] : world.got }
     if (crashes) return arrived
@@ -123,6 +159,10 @@ const moves: Readonly<Record<string, Move>> = {
   'delivered, then a crash': attempt(OK, true),
   'failed, then a crash': attempt(BAD, true),
   'delivered, then a pause': sendAndPause,
+  'takes long': takeLong,
+  'ends after all': endSlow(OK),
+  'fails after all': endSlow(BAD),
+  'never ends': endSlow(undefined),
   'late success': late(OK),
   'late failure': late(BAD),
   wait: (world) => ({ ...world, at: world.at + HOUR }),
@@ -150,7 +190,12 @@ function assertHolds({ webhook: { ordering, position }, got, skips, deliveries, 
 
 /** With a receiver that works again, everything arrives. */
 function assertCatchesUp(world: World, path: string): void {
-  let now: World = { ...world, sent: [undefined, undefined], webhook: { ...world.webhook, status: 'active' } }
+  let now: World = {
+    ...world,
+    sent: [undefined, undefined],
+    slow: undefined,
+    webhook: { ...world.webhook, status: 'active' },
+  }
   for (let n = 0; n < 10; n++) now = attempt(OK)({ ...now, at: now.at + HOUR }) ?? now
   assertHolds(now, path)
   const missing = [1, 2, 3].slice(0, now.head).filter((seq) => !now.got.includes(seq) && !now.skips.includes(seq))
@@ -182,6 +227,7 @@ const startOf = (ordering: StoredWebhook['ordering']): World => ({
   skips: [],
   holder: 0,
   sent: [undefined, undefined],
+  slow: undefined,
   resent: 0,
 })
 
@@ -202,6 +248,76 @@ test('the exploration finds a webhook that passes an event which has failed', ()
   }
   const world = [moves.event, passing].reduce((now, move) => move?.(now) ?? now, startOf('strict'))
   assert.throws(() => assertHolds(world, ''), /is lost/)
+})
+
+/** A receiver that takes all but some events, while it works. */
+interface Picky extends Stored {
+  readonly refused: ReadonlySet<number>
+  readonly head: number
+  readonly works: boolean
+  readonly attempts: ReadonlyMap<number, readonly number[]>
+}
+
+/** Sends all that is due. */
+function sendAll(state: Picky): Picky {
+  for (let now = state; ; ) {
+    const seq = nextSeq({ ...startOf('none'), ...now })
+    if (seq === undefined) return now
+    const attempts = new Map(now.attempts).set(seq, [...(now.attempts.get(seq) ?? []), now.at])
+    now = stored({ ...now, attempts }, seq, now.works && !now.refused.has(seq) ? OK : BAD)
+  }
+}
+
+const come = (state: Picky, refused: readonly number[]): Picky =>
+  sendAll({ ...state, head: state.head + 1, refused: new Set([...state.refused, ...refused]) })
+
+const pickyMoves: Readonly<Record<string, (state: Picky) => Picky>> = {
+  event: (state) => come(state, []),
+  'refused event': (state) => come(state, [state.head + 1]),
+  'a second': (state) => sendAll({ ...state, at: state.at + 1_000 }),
+  'ten minutes': (state) => sendAll({ ...state, at: state.at + 600_000 }),
+  'down or up': (state) => sendAll({ ...state, works: !state.works, at: state.at + 1 }),
+}
+
+/** How often the plan has tried an event so long after its first attempt, at most. */
+function plannedWithin(ms: number): number {
+  let [attempts, after] = [1, 0]
+  for (;;) {
+    after += delayAfter(attempts)
+    if (after > ms) return attempts
+    attempts++
+  }
+}
+
+function assertTriedAsPlanned({ attempts, deliveries, at, works, refused, webhook }: Picky, path: string): void {
+  for (const [seq, times] of attempts) {
+    // Once more, when the receiver may have begun to work.
+    const most = plannedWithin(at - (times[0] ?? at)) + 1
+    assert.ok(times.length <= most, `${seq} is tried ${times.length} times instead of ${most}: ${path}`)
+    const isStuck = works && !refused.has(seq) && deliveries.get(seq)?.status === 'waiting'
+    assert.ok(
+      !isStuck || (webhook.lastSuccessAt ?? -1) < (times[0] ?? 0),
+      `${seq} waits though others got through: ${path}`,
+    )
+  }
+}
+
+function explorePicky(state: Picky, path: readonly string[], depth: number): number {
+  assertTriedAsPlanned(state, path.join(', '))
+  if (depth === 0) return 1
+  return Object.entries(pickyMoves).reduce(
+    (count, [name, move]) => count + explorePicky(move(state), [...path, name], depth - 1),
+    1,
+  )
+}
+
+const pickyStart: Picky = {
+  ...{ webhook: webhook('none'), deliveries: new Map(), attempts: new Map(), refused: new Set() },
+  ...{ at: 1, head: 0, works: true },
+}
+
+test('without an order, an event that fails is tried as planned and once more, however many others get through; after a fault all that has failed is sent at the first success', (t) => {
+  t.diagnostic(`${explorePicky(pickyStart, [], 7)} sequences`)
 })
 
 test('attempts follow after 5 s, 30 s, 2 min, 5 min, then within an hour each; a receiver can ask for more, up to an hour', () => {

@@ -2,7 +2,7 @@
 // The plans are those of tokens/webhook-plan.ts and tokens/model/delivery.ts.
 import { Failure } from '../../tokens/errors.ts'
 import type { ChangedWebhook, ExpiryWindow } from '../../tokens/event-ports.ts'
-import { type Attempted, type Outcome, settle } from '../../tokens/model/delivery.ts'
+import { type Attempted, type Progress, settle } from '../../tokens/model/delivery.ts'
 import { WEBHOOK_DELIVERIES, WEBHOOKS } from '../../tokens/model/tables.ts'
 import type { ExpiringToken, Timestamp } from '../../tokens/model/token.ts'
 import { MAX_WEBHOOKS, type StoredDelivery, type StoredWebhook } from '../../tokens/model/webhook.ts'
@@ -85,7 +85,7 @@ function keep(before: StoredDelivery | undefined, after: StoredDelivery): Write 
 }
 
 /** A failure may switch the webhook off, which the history says: the account is locked for it. A success locks the webhook only. */
-export const settleDelivery = (id: string, attempted: Attempted, outcome: Outcome, at: Timestamp) =>
+export const settleDelivery = (id: string, attempted: Attempted, outcome: Progress, at: Timestamp) =>
   change({
     accounts: outcome.kind === 'failed' ? (find) => find.row(queries.accountsOfWebhook, id) : [],
     origin: byService(at),
@@ -95,7 +95,7 @@ export const settleDelivery = (id: string, attempted: Attempted, outcome: Outcom
       if (webhook === undefined || settled === undefined) return unchanged(undefined)
       const after = restamp(WEBHOOKS, webhook, settled.webhook, stamps)
       const writes = [updateRow(WEBHOOKS, webhook, after), keep(delivery, settled.delivery)]
-      if (settled.wakesOthers) writes.push(run(queries.WAKE_OTHERS, id, at))
+      if (settled.wakesSince !== undefined) writes.push(run(queries.WAKE_OTHERS, id, at, settled.wakesSince))
       if (queries.isPruning(attempted.seq)) writes.push(run(queries.PRUNE_DELIVERIES, id))
       return planned(writes, settled.isDisabled ? [webhookDisabled(after)] : [])
     },

@@ -15,6 +15,9 @@ export type Outcome =
       readonly retryAfterMs?: number | undefined
     }
 
+/** `pending`: the attempt takes long, and others may go on meanwhile. An outcome follows, unless the process ends. */
+export type Progress = Outcome | { readonly kind: 'pending' }
+
 /** Which event was sent. */
 export interface Attempted {
   readonly seq: number
@@ -24,6 +27,8 @@ export interface Attempted {
 const FIRST_DELAYS_MS = [5_000, 30_000, 120_000, 300_000, 900_000, 1_800_000]
 const LONGEST_DELAY_MS = 3_600_000
 export const GIVE_UP_MS = 5 * 24 * 60 * 60 * 1000
+/** No attempt takes longer. */
+export const LONGEST_ATTEMPT_MS = 15_000
 const GONE = 410
 /** Of what a receiver says about its failure. */
 const MAX_ERROR_CHARACTERS = 300
@@ -68,8 +73,11 @@ const PROCEED: Step = { kind: 'proceed' }
 export interface Settled {
   readonly webhook: StoredWebhook
   readonly delivery: StoredDelivery
-  /** The receiver works: what waits is tried at once. */
-  readonly wakesOthers: boolean
+  /**
+   * The receiver works: what waits and has first failed after this time is tried at once. It may have failed because the receiver did
+   * not work. What has seen a success of another event before keeps its own times.
+   */
+  readonly wakesSince: Timestamp | undefined
   readonly isDisabled: boolean
 }
 
@@ -78,39 +86,42 @@ export function settle(
   webhook: StoredWebhook,
   before: StoredDelivery | undefined,
   attempted: Attempted,
-  outcome: Outcome,
+  outcome: Progress,
   at: Timestamp,
 ): Settled | undefined {
   const { seq } = attempted
   if (before === undefined ? seq <= webhook.position : before.status !== 'waiting') return undefined
   const { attempts, firstAt } = before ?? { attempts: 0, firstAt: null }
-  const tried = {
-    webhookId: webhook.id,
-    ...attempted,
-    at,
-    attempts: attempts + 1,
-    responseStatus: outcome.responseStatus,
-  }
+  const tried = { webhookId: webhook.id, ...attempted, at }
   const position = Math.max(webhook.position, seq)
-  if (outcome.kind === 'delivered') {
-    const delivery: StoredDelivery = { ...tried, status: 'delivered', error: null, firstAt: null, nextAt: null }
-    return { webhook: { ...webhook, position, lastSuccessAt: at }, delivery, wakesOthers: true, isDisabled: false }
+  // All before this event are dealt with, also those that the webhook does not get.
+  const reached = Math.max(webhook.position, webhook.ordering === 'strict' ? seq - 1 : seq)
+  const same = { wakesSince: undefined, isDisabled: false }
+  if (outcome.kind === 'pending') {
+    const { responseStatus = null, error = null } = before ?? {}
+    const waiting = { status: 'waiting', firstAt: firstAt ?? at, nextAt: at + LONGEST_ATTEMPT_MS } as const
+    const delivery = { ...tried, attempts, responseStatus, error, ...waiting }
+    return { ...same, webhook: { ...webhook, position: reached }, delivery }
   }
-  const failed = { ...tried, error: outcome.error.slice(0, MAX_ERROR_CHARACTERS), firstAt: firstAt ?? at }
+  const answered = { ...tried, attempts: attempts + 1, responseStatus: outcome.responseStatus }
+  if (outcome.kind === 'delivered') {
+    const delivery: StoredDelivery = { ...answered, status: 'delivered', error: null, firstAt: null, nextAt: null }
+    const wakesSince = webhook.lastSuccessAt ?? -1
+    return { ...same, webhook: { ...webhook, position, lastSuccessAt: at }, delivery, wakesSince }
+  }
+  const failed = { ...answered, error: outcome.error.slice(0, MAX_ERROR_CHARACTERS), firstAt: firstAt ?? at }
   const isOver = at - failed.firstAt >= GIVE_UP_MS
   // Others were delivered since: the receiver works, and does not take this event.
   if (isOver && (webhook.lastSuccessAt ?? 0) > failed.firstAt) {
     const delivery: StoredDelivery = { ...failed, status: 'skipped', firstAt: null, nextAt: null }
-    return { webhook: { ...webhook, position }, delivery, wakesOthers: false, isDisabled: false }
+    return { ...same, webhook: { ...webhook, position }, delivery }
   }
   const nextAt = at + delayAfter(failed.attempts, outcome.retryAfterMs)
   const delivery: StoredDelivery = { ...failed, status: 'waiting', nextAt }
-  // All before this event are dealt with, also those that the webhook does not get.
-  const reached = Math.max(webhook.position, webhook.ordering === 'strict' ? seq - 1 : seq)
   const disabledBecause = outcome.responseStatus === GONE ? ('gone' as const) : isOver ? ('failing' as const) : null
   const isDisabled = disabledBecause !== null && webhook.status === 'active'
   const after = { ...webhook, position: reached, ...(isDisabled && { status: 'inactive' as const, disabledBecause }) }
-  return { webhook: after, delivery, wakesOthers: false, isDisabled }
+  return { ...same, webhook: after, delivery, isDisabled }
 }
 
 /** A caller wants the event to be sent again, or at once. */
