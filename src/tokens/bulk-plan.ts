@@ -3,7 +3,7 @@ import { Failure } from './errors.ts'
 import {
   advanced,
   type Changed,
-  type Chosen,
+  type ChosenTokens,
   changedIn,
   changeOf,
   chosenIn,
@@ -14,7 +14,6 @@ import {
   nextPart,
   type Ordered,
   orderedOf,
-  PART_TOKENS,
   replacedBy,
   restoringOf,
   type StoredBulk,
@@ -32,27 +31,33 @@ const UNDONE = 'undone'
 
 export type NewBulk = Omit<StoredBulk, 'total' | 'parts'>
 
-/** `matching` is undefined for a filter that names a sub-account which is not the account's. */
-export function planBulk(
-  operation: NewBulk,
-  matching: readonly Chosen[] | undefined,
-  running: number,
-  expectedTotal: number | undefined,
-): { readonly operation: StoredBulk; readonly parts: readonly StoredPart[] } {
-  if (matching === undefined) throw new Failure('sub-account-forbidden')
-  if (running >= MAX_RUNNING) throw new Failure('too-many-bulk')
-  const total = matching.length
+/** `chosen` is undefined for a filter that names a sub-account which is not the account's. */
+export function requireExpected(chosen: ChosenTokens | undefined, expectedTotal: number | undefined): ChosenTokens {
+  if (chosen === undefined) throw new Failure('sub-account-forbidden')
+  const { total } = chosen
   if (total > MAX_BULK_TOKENS) {
     throw new Failure('invalid-request', `The filter matches more than ${MAX_BULK_TOKENS} tokens; narrow it`)
   }
   if (expectedTotal !== undefined && expectedTotal !== total) throw otherTotal(total, expectedTotal)
-  const parts = Array.from({ length: Math.ceil(total / PART_TOKENS) }, (_, number): StoredPart => {
-    const tokens = matching.slice(number * PART_TOKENS, (number + 1) * PART_TOKENS)
-    const { id: operationId, accountId, createdAt } = operation
-    return { operationId, number, accountId, createdAt, tokens: JSON.stringify(tokens), changes: null }
+  return chosen
+}
+
+export function requireRoom(running: number): void {
+  if (running >= MAX_RUNNING) throw new Failure('too-many-bulk')
+}
+
+export function planBulk(
+  operation: NewBulk,
+  chosen: ChosenTokens,
+  running: number,
+): { readonly operation: StoredBulk; readonly parts: readonly StoredPart[] } {
+  requireRoom(running)
+  const { id: operationId, accountId, createdAt } = operation
+  const parts = chosen.parts.map((tokens, number) => {
+    return { operationId, number, accountId, createdAt, tokens, changes: null }
   })
-  const ordered = { ...operation, total, parts: parts.length }
-  return { operation: total === 0 ? ended(ordered, null, ordered.createdAt) : ordered, parts }
+  const ordered = { ...operation, total: chosen.total, parts: parts.length }
+  return { operation: chosen.total === 0 ? ended(ordered, null, createdAt) : ordered, parts }
 }
 
 export function otherTotal(total: number, expected: number): Failure {

@@ -1,6 +1,6 @@
 // The interface that the domain requires of a store for bulk operations. The guarantees of ports.ts hold for it, too.
 import type { NewBulk } from './bulk-plan.ts'
-import type { StoredBulk, StoredPart } from './model/bulk.ts'
+import type { ChosenTokens, StoredBulk, StoredPart } from './model/bulk.ts'
 import type { PageRequest, Slice, TokenQuery } from './model/page.ts'
 import type { Timestamp } from './model/token.ts'
 import type { Origin } from './record/history.ts'
@@ -12,13 +12,14 @@ export interface BulkQuery extends PageRequest {
 }
 
 export interface BulkStore {
-  /** The tokens that the query matches in this transaction are those of the operation. Rejects with `bulk-total-differs` and others. */
-  insertBulk(
-    operation: NewBulk,
-    query: TokenQuery,
-    expectedTotal: number | undefined,
-    origin: Origin,
-  ): Promise<StoredBulk>
+  /**
+   * The tokens that the query matches, whatever its page: a read, which keeps no change waiting. Undefined if it names a sub-account that
+   * is not the account's.
+   */
+  chooseBulk(accountId: string, query: TokenQuery): Promise<ChosenTokens | undefined>
+  countRunningBulk(accountId: string): Promise<number>
+  /** Rejects with `too-many-bulk`. */
+  insertBulk(operation: NewBulk, chosen: ChosenTokens, origin: Origin): Promise<StoredBulk>
   /** Rejects with `bulk-not-found` or `bulk-not-undoable`. */
   undoBulk(accountId: string, id: string, scope: string | null, origin: Origin): Promise<StoredBulk>
   findBulk(accountId: string, id: string): Promise<Stamped<StoredBulk> | undefined>

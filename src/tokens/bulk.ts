@@ -1,10 +1,10 @@
 // Bulk operations as callers order, watch and undo them. What carries them out is bulk-work.ts, whichever process has time.
-import { orderedBy, otherTotal } from './bulk-plan.ts'
+import { orderedBy, otherTotal, requireExpected, requireRoom } from './bulk-plan.ts'
 import type { BulkStore } from './bulk-ports.ts'
 import { Failure } from './errors.ts'
-import { askedOnce, once } from './idempotency.ts'
-import { type BulkRequest, NOTHING_DONE, queryOf, type StoredBulk, scopeOf } from './model/bulk.ts'
-import { type Page, type PageRequest, readTokenQuery, scopedQuery, toPage } from './model/page.ts'
+import { type AskedOnce, askedOnce, findFormer, once } from './idempotency.ts'
+import { type BulkRequest, type ChosenTokens, NOTHING_DONE, queryOf, type StoredBulk, scopeOf } from './model/bulk.ts'
+import { type Page, type PageRequest, readTokenQuery, scopedQuery, type TokenQuery, toPage } from './model/page.ts'
 import type { Caller } from './model/permissions.ts'
 import { newId } from './model/token.ts'
 import type { Parts, RequestStore, TokenRow, TokenStore } from './ports.ts'
@@ -38,7 +38,10 @@ export class Bulk {
     return { total: found.total, sample: found.items }
   }
 
-  /** Which tokens it is about is settled when this resolves. */
+  /**
+   * Which tokens it is about is settled when this resolves: those that match in between. Each is compared with the filter again when it is
+   * changed.
+   */
   async order(caller: Caller, request: BulkRequest, origin: Origin, idempotencyKey?: string): Promise<StoredBulk> {
     const { action, filter, expectedTotal, reason = null } = request
     const { accountId, by, byName = null } = caller
@@ -61,9 +64,25 @@ export class Bulk {
     }
     // Rejects what the caller does not see.
     const query = queryOf({ ...operation, total: 0, parts: 0 })
-    const order = (origin: Origin) =>
-      this.#ordered(this.#parts.store.insertBulk(operation, query, expectedTotal, origin))
+    const order = async (origin: Origin) => {
+      const chosen = await this.#choose(accountId, query, expectedTotal).catch((error) =>
+        this.#unlessDone(asked, by, error),
+      )
+      return this.#ordered(this.#parts.store.insertBulk(operation, chosen, origin))
+    }
     return once(this.#parts, asked, origin, operation, order, ({ subject }) => this.get(caller, subject))
+  }
+
+  /** What is refused here is no work for the writer. */
+  async #choose(accountId: string, query: TokenQuery, expectedTotal: number | undefined): Promise<ChosenTokens> {
+    requireRoom(await this.#parts.store.countRunningBulk(accountId))
+    return requireExpected(await this.#parts.store.chooseBulk(accountId, query), expectedTotal)
+  }
+
+  /** If the same request was made before, that may be why it is refused now. */
+  async #unlessDone(asked: AskedOnce | undefined, by: string, error: unknown): Promise<never> {
+    const former = asked && (await findFormer(this.#parts, asked, by))
+    throw former === undefined ? error : new Failure('idempotency-conflict')
   }
 
   async #ordered(change: Promise<StoredBulk>): Promise<StoredBulk> {

@@ -12,8 +12,9 @@ import type { Cli } from '../support/cli.ts'
 import { openEmptyPostgres, sharedServer, type TestPostgres } from '../support/postgres.ts'
 import { BackedUp, opened } from '../support/restored.ts'
 import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
-import { Estate } from '../support/store.ts'
+import { Estate, FIRST_PAGE } from '../support/store.ts'
 
+const NONE = { total: 0, parts: [] }
 const ONGOING = { status: 'running', error: null }
 const ENDED = { status: 'failed', error: 'restored' }
 
@@ -89,8 +90,8 @@ describe('a PostgreSQL database', () => {
     const account = await estate.account()
     await estate.token(await estate.subAccount(account), 'a')
     of = account.id
-    const operation = estate.bulkRecord(account)
-    ;({ id } = await original.store.insertBulk(operation, { page: 1, limit: 10 }, undefined, estate.origin()))
+    const chosen = await original.store.chooseBulk(account.id, FIRST_PAGE)
+    ;({ id } = await original.store.insertBulk(estate.bulkRecord(account), chosen ?? NONE, estate.origin()))
     await original.store.close()
     clone = `${original.database}_clone`
     await (await sharedServer()).query('postgres', `CREATE DATABASE "${clone}" TEMPLATE "${original.database}"`)

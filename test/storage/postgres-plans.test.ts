@@ -123,7 +123,9 @@ function describePlans(partitions: number): void {
     }
     token = (await opened.store.findTokensByNames([token]))[0] ?? token
     digest = estate.digest()
-    await opened.store.insertBulk(estate.bulkRecord(account), { page: 1, limit: 10 }, undefined, estate.origin())
+    const chosen = await opened.store.chooseBulk(account.id, { page: 1, limit: 10 })
+    assert.ok(chosen)
+    await opened.store.insertBulk(estate.bulkRecord(account), chosen, estate.origin())
     operation = (await opened.store.listRunningBulk('', 1))[0] as typeof operation
     part = (await opened.store.findBulkPart(operation.id, 0)) as typeof part
     const limited = Array.from({ length: 500 }, (_, n) => ({ subject: `tok_limited_${n}`, limit: rate(5, 60) }))
@@ -293,9 +295,12 @@ function describePlans(partitions: number): void {
     'bulk operations of a scope': () => reads.listBulk(db, account.id, { ...page, scope: '[]' }),
     'bulk operations that run': () => reads.listRunningBulk(db, '', 10),
     'a part of a bulk operation': () => reads.findBulkPart(db, 'blk_x', 0),
+    'the tokens of a bulk operation': () =>
+      listing.chooseBulk(db, account.id, { ...page, narrowing: { idleSince: 1, suspendedBefore: 1 } }),
+    'how many bulk operations run': () => reads.countRunningBulk(db, account.id),
     'a new bulk operation': () => {
-      const query = { ...page, narrowing: { idleSince: 1, suspendedBefore: 1 } }
-      return make(operations.insertBulk(new Estate(opened).bulkRecord(account), query, undefined, origin))
+      const chosen = { total: 1, parts: [JSON.stringify([[token.id, 1]])] }
+      return make(operations.insertBulk(new Estate(opened).bulkRecord(account), chosen, origin))
     },
     'a step of a bulk operation': () => make(operations.advanceBulk(operation, part, 1)),
     'an undoing': () => make(operations.undoBulk(account.id, operation.id, null, { ...origin, at: START })),

@@ -5,7 +5,7 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import type { Change } from '../../src/storage/changes/change.ts'
 import * as operations from '../../src/storage/changes/operations.ts'
-import { listTokens, matchTokens } from '../../src/storage/sqlite/sql/listing.ts'
+import { chooseBulk, listTokens, matchTokens } from '../../src/storage/sqlite/sql/listing.ts'
 import { makeChange } from '../../src/storage/sqlite/sql/make-change.ts'
 import * as reads from '../../src/storage/sqlite/sql/reads.ts'
 import * as writes from '../../src/storage/sqlite/sql/writes.ts'
@@ -97,7 +97,9 @@ describe('query plans', () => {
     await estate.tokens(records)
     token = records[0] as TokenRecord
     digest = estate.digest()
-    await opened.store.insertBulk(estate.bulkRecord(account), { page: 1, limit: 10 }, 40, estate.origin())
+    const chosen = await opened.store.chooseBulk(account.id, { page: 1, limit: 10 })
+    assert.equal(chosen?.total, 40)
+    await opened.store.insertBulk(estate.bulkRecord(account), chosen, estate.origin())
     const [found] = await opened.store.listRunningBulk('', 1)
     operation = found as typeof operation
     part = (await opened.store.findBulkPart(operation.id, 0)) as typeof part
@@ -347,8 +349,10 @@ describe('query plans', () => {
     'a part of a bulk operation': () => reads.findBulkPart(db, 'blk_x', 0),
     'a new bulk operation': asked(() => {
       const record = { ...new Estate(opened).bulkRecord(account), id: 'blk_x' }
-      return operations.insertBulk(record, page, undefined, origin)
+      return operations.insertBulk(record, { total: 1, parts: [JSON.stringify([[token.id, 1]])] }, origin)
     }),
+    'the tokens of a bulk operation': () => chooseBulk(db, account.id, page),
+    'how many bulk operations run': () => reads.countRunningBulk(db, account.id),
     'a step of a bulk operation': asked(() => operations.advanceBulk(operation, part, 1)),
     'an undoing': asked(() => operations.undoBulk(account.id, operation.id, null, { ...origin, at: START })),
     'the end of a bulk operation': asked(() => operations.endBulk(operation, 'revoked', 1)),

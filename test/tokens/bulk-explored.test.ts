@@ -9,6 +9,7 @@ import {
   type BulkAction,
   changeOf,
   ended,
+  inParts,
   NOTHING_DONE,
   nextPart,
   type StoredBulk,
@@ -64,7 +65,7 @@ function begin(action: BulkAction): World {
   const chosen = tokens.map(({ id, version }) => [id, version] as const)
   const about = { id: 'blk_1', accountId: 'acc_1', action, filter: '{}', scope: null, reason: null, createdAt: AT }
   const by = { by: origin.by, byName: null, ordered: orderedBy(origin) }
-  const { operation } = planBulk({ ...about, ...by, ...NOTHING_DONE }, chosen, 0, 3)
+  const { operation } = planBulk({ ...about, ...by, ...NOTHING_DONE }, inParts(chosen), 0)
   const parts = [chosen.slice(0, 2), chosen.slice(2)].map((some, number) => {
     const row = {
       operationId: 'blk_1',

@@ -2,6 +2,7 @@
 import * as plans from '../../tokens/bulk-plan.ts'
 import { Failure } from '../../tokens/errors.ts'
 import {
+  type ChosenTokens,
   ended,
   nextPart,
   queryOf,
@@ -10,7 +11,6 @@ import {
   UNDO_MS,
   undoing,
 } from '../../tokens/model/bulk.ts'
-import type { TokenQuery } from '../../tokens/model/page.ts'
 import { BULK_OPERATIONS, BULK_PARTS } from '../../tokens/model/tables.ts'
 import type { Timestamp } from '../../tokens/model/token.ts'
 import type { Origin } from '../../tokens/record/history.ts'
@@ -20,21 +20,13 @@ import { change, insertNew, type Planned, planned, prune, unchanged, updateRow }
 import { tokenWrites } from './token-writes.ts'
 
 /** Parts of operations that cannot be undone any more are removed. */
-export const insertBulk = (
-  operation: plans.NewBulk,
-  query: TokenQuery,
-  expectedTotal: number | undefined,
-  origin: Origin,
-) =>
+export const insertBulk = (operation: plans.NewBulk, chosen: ChosenTokens, origin: Origin) =>
   change({
     accounts: [operation.accountId],
     origin: { ...origin, reason: operation.reason ?? undefined },
-    load: (find) => [
-      find.matching(operation.accountId, query),
-      find.row(queries.countRunningBulk, operation.accountId),
-    ],
-    plan: ([matching, running], stamps): Planned<StoredBulk> => {
-      const plan = plans.planBulk(operation, matching, running, expectedTotal)
+    load: (find) => [find.row(queries.countRunningBulk, operation.accountId)],
+    plan: ([running], stamps): Planned<StoredBulk> => {
+      const plan = plans.planBulk(operation, chosen, running)
       const writes = [
         prune(BULK_PARTS, { accountId: operation.accountId }, { field: 'createdAt', value: origin.at - UNDO_MS }),
         insertNew(BULK_OPERATIONS, [plan.operation], stamps),

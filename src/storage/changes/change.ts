@@ -26,7 +26,7 @@ export interface Find {
   /** What has to be locked itself. */
   locked<Args extends readonly unknown[], Row>(query: Query<Args, Row>, ...args: Args): Asked<Row>
   token(accountId: string, id: string): Asked<FoundToken | undefined>
-  /** All tokens that a list of this query would have, whatever its page, in the order of their ids; undefined as for lists. */
+  /** The tokens that a list of this query would have, whatever its page, in the order of their ids; undefined as for lists. */
   matching(accountId: string, query: TokenQuery): Asked<readonly Chosen[] | undefined>
   /** By the ids of the sub-accounts; unknown ones are left out. */
   owners(subAccountIds: ReadonlySet<string>): Asked<ReadonlyMap<string, Owner>>

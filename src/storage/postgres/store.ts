@@ -248,6 +248,7 @@ class PostgresStore implements Store {
   findBulk = this.#read('shortReads', reads.findBulk)
   findBulkPart = this.#read('shortReads', reads.findBulkPart)
   listRunningBulk = this.#read('shortReads', reads.listRunningBulk)
+  countRunningBulk = this.#read('shortReads', reads.countRunningBulk)
   readVault = this.#read('shortReads', reads.readVault)
   listRetiredMasterKeys = this.#read('shortReads', reads.listRetiredMasterKeys)
 
@@ -260,6 +261,7 @@ class PostgresStore implements Store {
   findUnannounced = this.#longRead(reads.findUnannounced)
   listDeliveries = this.#longRead(reads.listDeliveries)
   listBulk = this.#longRead(reads.listBulk)
+  chooseBulk = this.#longRead(listing.chooseBulk)
   readonly #readLongUsage = this.#longRead(reads.readUsage)
   readonly #readShortUsage = this.#read('shortReads', reads.readUsage)
   readUsage: Store['readUsage'] = (accountId, asked) =>

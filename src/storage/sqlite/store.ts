@@ -206,6 +206,7 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   findBulk = this.#query('findBulk')
   findBulkPart = this.#query('findBulkPart')
   listRunningBulk = this.#query('listRunningBulk')
+  countRunningBulk = this.#query('countRunningBulk')
   readVault = this.#query('readVault')
   listRetiredMasterKeys = this.#query('listRetiredMasterKeys')
 
@@ -222,6 +223,8 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   exportSubAccounts = this.#longQuery('exportSubAccounts')
   exportKeys = this.#longQuery('exportKeys')
   listBulk = this.#longQuery('listBulk')
+  chooseBulk: Store['chooseBulk'] = (accountId, query) =>
+    this.#askReader('chooseBulk', accountId, query) as ReturnType<Store['chooseBulk']>
   readUsage: Store['readUsage'] = async (accountId, asked) =>
     isShortRead(asked)
       ? this.#ask('readUsage', accountId, asked)

@@ -13,7 +13,7 @@ export type BulkAction = (typeof BULK_ACTIONS)[number]
 export type StoredBulk = RecordOf<typeof BULK_OPERATIONS>
 export type StoredPart = RecordOf<typeof BULK_PARTS>
 
-/** The set is fixed in one transaction, for which other changes of the account wait. */
+/** They are read at once, and stored with the operation in one transaction. */
 export const MAX_BULK_TOKENS = 250_000
 export const MAX_RUNNING = 10
 /** Changed in one transaction. */
@@ -119,6 +119,22 @@ export const orderedOf = ({ ordered }: StoredBulk) => readStoredJson(ordered) as
 export type Chosen = readonly [id: string, version: number]
 /** Id, the version after the change, and the value that it has replaced. */
 export type Changed = readonly [id: string, version: number, before: TokenRecord['status'] | Timestamp | null]
+
+/** What an operation is about. */
+export interface ChosenTokens {
+  /** Of all that match, or one more than an operation can have. */
+  readonly total: number
+  /** As they are stored: each is the text of an array of `Chosen`. None if there are too many. */
+  readonly parts: readonly string[]
+}
+
+/** In the order in which they are changed. */
+export function inParts(matching: readonly Chosen[]): ChosenTokens {
+  const total = matching.length
+  const count = total > MAX_BULK_TOKENS ? 0 : Math.ceil(total / PART_TOKENS)
+  const part = (number: number) => JSON.stringify(matching.slice(number * PART_TOKENS, (number + 1) * PART_TOKENS))
+  return { total, parts: Array.from({ length: count }, (_, number) => part(number)) }
+}
 
 export const chosenIn = ({ tokens }: StoredPart) => readStoredJson(tokens) as unknown as readonly Chosen[]
 export const changedIn = ({ changes }: StoredPart) =>

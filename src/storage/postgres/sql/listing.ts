@@ -1,5 +1,5 @@
 // Pages of tokens: one statement, so that a page and its total are of one snapshot and one round trip.
-import type { Chosen } from '../../../tokens/model/bulk.ts'
+import { type Chosen, type ChosenTokens, inParts, MAX_BULK_TOKENS } from '../../../tokens/model/bulk.ts'
 import { type Sought, seek } from '../../../tokens/model/name-grams.ts'
 import {
   inOrder,
@@ -170,7 +170,17 @@ function matchesOf(values: Values, accountId: string, query: TokenQuery) {
   return { id, matches: `FROM ${sources[from]} WHERE ${conditions.join(' AND ')}` }
 }
 
-/** Without pages. Undefined when the query names a sub-account that is not the account's. */
+/** What a bulk operation is about. */
+export async function chooseBulk(
+  db: Connection,
+  accountId: string,
+  query: TokenQuery,
+): Promise<ChosenTokens | undefined> {
+  const found = await matchTokens(db, accountId, query)
+  return found && inParts(found)
+}
+
+/** Without pages, by their ids. Undefined when the query names a sub-account that is not the account's. */
 export async function matchTokens(
   db: Connection,
   accountId: string,
@@ -180,7 +190,7 @@ export async function matchTokens(
   // With a narrowing, the tokens themselves are joined, which have the version.
   const { matches } = matchesOf(values, accountId, { ...query, narrowing: query.narrowing ?? {} })
   const [found, owned] = await Promise.all([
-    db.tuples(`SELECT t.id, t.version ${matches}`, ...values.list),
+    db.tuples(`SELECT t.id, t.version ${matches} LIMIT ${MAX_BULK_TOKENS + 1}`, ...values.list),
     query.subAccountId === undefined
       ? [true]
       : db.tuples('SELECT 1 FROM sub_accounts WHERE id = $1 AND account_id = $2', query.subAccountId, accountId),

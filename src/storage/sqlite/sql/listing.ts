@@ -1,5 +1,5 @@
 // Pages of tokens: which tokens, in which order, and the total.
-import type { Chosen } from '../../../tokens/model/bulk.ts'
+import { type Chosen, type ChosenTokens, inParts, MAX_BULK_TOKENS } from '../../../tokens/model/bulk.ts'
 import { type Sought, seek } from '../../../tokens/model/name-grams.ts'
 import { inOrder, type OrderedQuery, type Slice, type Sort, type TokenQuery } from '../../../tokens/model/page.ts'
 import { foldCase, type Status } from '../../../tokens/model/token.ts'
@@ -127,13 +127,22 @@ function matchesOf(db: Connection, accountId: string, query: TokenQuery) {
   return { values, isIndexed, matches: `FROM ${source} WHERE ${conditions.join(' AND ')}` }
 }
 
-/** Without pages. Undefined when the query names a sub-account that is not the account's. */
+/** What a bulk operation is about. */
+export function chooseBulk(db: Connection, accountId: string, query: TokenQuery): ChosenTokens | undefined {
+  const found = db.snapshot(() => matchTokens(db, accountId, query))
+  return found && inParts(found)
+}
+
+/** Without pages, by their ids. Undefined when the query names a sub-account that is not the account's. */
 export function matchTokens(db: Connection, accountId: string, query: TokenQuery): Chosen[] | undefined {
   const { subAccountId } = query
   if (subAccountId !== undefined && findSubAccountName(db, accountId, subAccountId) === undefined) return undefined
   const found = matchesOf(db, accountId, query)
   if (found === undefined) return []
-  return db.tuples<Chosen>(`SELECT t.id, t.version ${found.matches} ORDER BY +t.id`, ...found.values.list.map(toInput))
+  return db.tuples<Chosen>(
+    `SELECT t.id, t.version ${found.matches} ORDER BY +t.id LIMIT ${MAX_BULK_TOKENS + 1}`,
+    ...found.values.list.map(toInput),
+  )
 }
 
 /** For what no index holds in its order: finds all matches by the most selective index and sorts them, unless they are very many. */
