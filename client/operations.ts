@@ -1529,10 +1529,10 @@ export interface Operations {
    */
   explainToken: { params: ExplainTokenParams; data: Explanation }
   /**
-   * Disable, enable, expire or delete all tokens that a filter matches. The tokens are those that match when the
-   * request is answered; each is changed if it still matches then. What somebody has changed meanwhile is not
-   * enabled. It goes on after the answer, also after a restart, and takes turns with other changes. It fails if
-   * the key by which it was ordered is revoked.
+   * Disable, enable, expire or delete all tokens that a filter matches. The tokens are those that match at one
+   * moment of the request; each is changed if it still matches in its turn. What somebody has changed meanwhile
+   * is not enabled. It goes on after the answer, also after a restart, and takes turns with other changes. It
+   * fails if the key by which it was ordered is revoked, or the store is restored to an earlier state.
    */
   changeTokens: { params: ChangeTokensParams; data: BulkOperation | BulkPreview }
   /** List bulk operations, newest first. A key for some sub-accounts gets those of keys for the same ones. */

@@ -23,9 +23,9 @@ const changeTokens: AccountRoute = {
   operationId: 'changeTokens',
   summary: 'Disable, enable, expire or delete all tokens that a filter matches',
   description:
-    'The tokens are those that match when the request is answered; each is changed if it still matches then. What somebody has ' +
+    'The tokens are those that match at one moment of the request; each is changed if it still matches in its turn. What somebody has ' +
     'changed meanwhile is not enabled. It goes on after the answer, also after a restart, and takes turns with other changes. It fails ' +
-    'if the key by which it was ordered is revoked.',
+    'if the key by which it was ordered is revoked, or the store is restored to an earlier state.',
   headers: Type.Object(IDEMPOTENCY_KEY),
   body: schemas.BulkRequest,
   data: schemas.Bulk,
