@@ -1,5 +1,6 @@
 // Takes units of rates and quotas for verifications, of large limits mostly from units that this process has reserved in advance:
 // one write for many verifications. See model/limit.ts.
+import { failure } from './errors.ts'
 import { type Ask, type LimitUse, leftOf, type Reserved, type RowAnswer, type RowAsk } from './model/limit.ts'
 import { Recent } from './recent.ts'
 import type { Limit, PolicyOwner } from './verify/policy.ts'
@@ -7,9 +8,9 @@ import type { Limit, PolicyOwner } from './verify/policy.ts'
 export interface LimitStore {
   /**
    * Takes units of an account's rates and quotas, in one durable transaction: all processes together never get more than a limit
-   * allows.
+   * allows. It waits a moment for rows that somebody else has locked, or, if it is to pass over them, not at all.
    */
-  reserveUnits(account: string, ask: Ask): Promise<Reserved>
+  reserveUnits(account: string, ask: Ask, passesOver?: boolean): Promise<Reserved>
 }
 
 export interface Left {
@@ -55,9 +56,15 @@ const STALE_MS = 10_000
 /** Accounts at the same time: the store admits a limited number of changes. */
 const MOST_RELEASED = 64
 
+/** How long a verification waits for a row that somebody else has locked, such as an instance that hangs, and how often it asks. */
+const LOCKED_MS = 2_000
+const ASK_AGAIN_MS = 5
+
 /** A verification that waits for its account's next question. */
 interface Take {
   readonly uses: readonly LimitUse[]
+  /** By the monotonic clock. */
+  readonly begunAt: number
   resolve(verdict: LimitVerdict): void
   reject(error: unknown): void
 }
@@ -78,6 +85,8 @@ export class Limiter {
   readonly #store: LimitStore
   readonly #moment: () => Moment
   readonly #held: Recent<string, Held>
+  /** Whether a row was locked when it was last asked for: no other row waits for it again. */
+  readonly #locked: Recent<string, boolean>
   /** By account: one question at a time for each, so that its verifications share it, and wait for no other account's rows. */
   readonly #waiting = new Map<string, Take[]>()
 
@@ -85,11 +94,14 @@ export class Limiter {
     this.#store = store
     this.#moment = moment
     this.#held = new Recent(mostLimits)
+    this.#locked = new Recent(mostLimits)
   }
 
   /** Takes one unit of every limit, or, if one has none left, of none. Waits only where the store must be asked. */
   take(uses: readonly LimitUse[]): LimitVerdict | Promise<LimitVerdict> {
-    return this.#decide(uses) ?? new Promise((resolve, reject) => this.#wait({ uses, resolve, reject }))
+    const wait = (resolve: Take['resolve'], reject: Take['reject']) =>
+      this.#wait({ uses, begunAt: this.#moment().monotonic, resolve, reject })
+    return this.#decide(uses) ?? new Promise(wait)
   }
 
   /** Before the process ends: returns unused units of quotas. If the store cannot be asked they are lost, as by a kill. */
@@ -176,14 +188,16 @@ export class Limiter {
     const sentAt = this.#moment()
     const asked = [...rows.values()]
     const ask = { rows: asked.map((row) => row.ask), takes: takes.map(({ needed }) => needed) }
+    const passesOver = asked.some(({ use }) => this.#locked.get(nameOf(use)))
     try {
-      const reserved = await this.#store.reserveUnits(account, ask)
+      const reserved = await this.#store.reserveUnits(account, ask, passesOver)
       const answeredAt = this.#moment().monotonic
       for (const [n, { use }] of asked.entries()) {
         const answer = reserved.rows[n]
         if (answer === undefined) continue
         this.#held.set(nameOf(use), { use, answer, sentAt, answeredAt, units: answer.ahead, isEnded: false })
       }
+      for (const row of asked) this.#note(row, reserved.locked.includes(row.position))
       for (const [n, take] of takes.entries()) this.#answer(take, asked[reserved.refusedBy[n] ?? -1], reserved)
     } catch (error) {
       for (const take of takes) refuse(take).reject(error)
@@ -215,6 +229,12 @@ export class Limiter {
     return { ...take, taken, needed }
   }
 
+  /** Beside the account's questions, which go on without it. */
+  #askAgain(take: Take, { monotonic }: Moment): void {
+    if (monotonic < take.begunAt + LOCKED_MS) setTimeout(() => this.#wait(take), ASK_AGAIN_MS)
+    else take.reject(failure('unavailable', new Error('what is left of a limit is locked by somebody else')))
+  }
+
   #rowOf(use: LimitUse, rows: Map<string, Row>): Row {
     const name = nameOf(use)
     const row = rows.get(name) ?? { position: rows.size, use, ask: toRowAsk(use, this.#held.get(name)) }
@@ -222,9 +242,18 @@ export class Limiter {
     return row
   }
 
-  #answer(take: Asking, by: Row | undefined, { rows }: Reserved): void {
+  /** The last reservation of a row that was locked has not ended. */
+  #note({ use, ask }: Row, isLocked: boolean): void {
+    const name = nameOf(use)
+    if (isLocked || this.#locked.get(name)) this.#locked.set(name, isLocked)
+    const held = this.#held.get(name)
+    if (isLocked && held !== undefined && ask.ended > 0) held.isEnded = false
+  }
+
+  #answer(take: Asking, by: Row | undefined, { rows, locked }: Reserved): void {
     const moment = this.#moment()
     if (by === undefined) take.resolve({ accepted: true, left: this.#leftOf(take.uses, moment) })
+    else if (locked.includes(by.position)) this.#askAgain(refuse(take), moment)
     else if (rows[by.position] === undefined) refuse(take).reject(unreadable(by.use))
     else refuse(take).resolve(this.#refusal(by.use, take.uses, moment))
   }

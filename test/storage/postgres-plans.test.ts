@@ -283,7 +283,8 @@ function describePlans(partitions: number): void {
       ),
     'a change of tags': () =>
       make(operations.changeToken(account.id, token.id, { kind: 'update', update: { tags: ['new'] } }, origin)),
-    'units reserved': () => writes.reserveUnits(session(), account.id, ask()),
+    'units reserved': () => writes.reserveUnits(session(), account.id, ask(), false),
+    'units of rows that nobody has locked': () => writes.reserveUnits(session(), account.id, ask(), true),
     'what is left of limits': () => reads.findLimits(db, [token.id, subAccount.id]),
     'tokens of all accounts that expire soon': () => reads.countExpiring(db, 1, 2),
     'tokens that are to be announced': () => reads.findUnannounced(db, 1, 2, 1, 10),

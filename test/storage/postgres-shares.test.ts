@@ -4,10 +4,14 @@ import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import { clientConfig } from '../../src/storage/postgres/pool.ts'
 import { Connection } from '../../src/storage/postgres/postgres-connection.ts'
+import { reserveUnits } from '../../src/storage/postgres/sql/writes.ts'
 import { type OpenedStore, openPostgresStore, SMALLEST_POOL } from '../../src/storage/postgres/store.ts'
+import { Limiter } from '../../src/tokens/limiter.ts'
+import { type LimitUse, leftOf } from '../../src/tokens/model/limit.ts'
 import { overviewQuestion } from '../../src/tokens/model/overview.ts'
 import type { Account, StoredKey, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
 import type { Store } from '../../src/tokens/ports.ts'
+import { askFor, rate } from '../support/limits.ts'
 import { openEmptyPostgres, PATIENT, type TestPostgres } from '../support/postgres.ts'
 import { credentialOf, deleteToken, Estate, FIRST_PAGE, START, updateToken } from '../support/store.ts'
 
@@ -179,6 +183,44 @@ describe('the connections of a PostgreSQL store', () => {
       })
       await taken
       assert.deepEqual(order, ['verified', 'taken'])
+    }))
+
+  test('limits whose rows another instance holds locked keep no other limit of the account waiting', () =>
+    withSmallestPool(async ({ store }) => {
+      const limiter = new Limiter(store, () => ({ now: Date.now(), monotonic: 0 }))
+      const useOf = (subject: string): LimitUse => ({
+        ...{ account: busy?.id ?? '', subject, owner: 'token', limit: rate(9, 3_600) },
+      })
+      const order: string[] = []
+      const take = async (...subjects: string[]) => {
+        const { accepted } = await limiter.take(subjects.map(useOf))
+        order.push(`${subjects.join(' and ')}: ${accepted}`)
+      }
+      await take('tok_used')
+      await take('tok_free')
+      const hanging = new pg.Client(clientConfig(opened.options.databaseUrl))
+      await hanging.connect()
+      await hanging.query('BEGIN')
+      const held = ['tok_used', 'tok_new'].map(useOf)
+      const session = { db: new Connection(hanging), stamps: opened.stamps }
+      await reserveUnits(session, busy?.id ?? '', askFor(1, ...held), false)
+      const locked = [take('tok_used'), take('tok_new'), take('tok_free', 'tok_used')]
+      // Asked for together with those that are locked, and after them.
+      await take('tok_free')
+      await Promise.all([take('tok_free'), take('tok_another')])
+      order.push('unlocked')
+      await hanging.query('COMMIT')
+      await hanging.end()
+      await Promise.all(locked)
+      assert.deepEqual(order.slice(0, 6), [
+        ...['tok_used: true', 'tok_free: true', 'tok_free: true', 'tok_free: true', 'tok_another: true', 'unlocked'],
+      ])
+      assert.deepEqual(order.slice(6).toSorted(), ['tok_free and tok_used: true', 'tok_new: true', 'tok_used: true'])
+      // Nothing was taken for those that waited before they got everything.
+      const left = (await store.findLimits(['tok_used', 'tok_new', 'tok_free'])).map(
+        ({ subject, state }) => [subject, leftOf(state, rate(9, 3_600), Date.now())] as const,
+      )
+      assert.deepEqual(Object.fromEntries(left), { tok_used: 5, tok_new: 7, tok_free: 5 })
     }))
 
   test('how busy they are can be read at any time', () =>

@@ -359,6 +359,33 @@ describe('at the same time', () => {
     assert.equal(JSON.parse(stateOf(large) ?? '').reserved, 2 * 155)
   })
 
+  test('a row that is locked is asked for again, for two seconds, and what was reserved of it ends when it is free', async () => {
+    const large = ofToken(rate(5_000, 60))
+    const { promise: askedThrice, resolve } = Promise.withResolvers<void>()
+    let isLocked = false
+    const asked: (boolean | undefined)[] = []
+    const reserveUnits = async (account: string, ask: Ask, passesOver?: boolean): Promise<Reserved> => {
+      if (!isLocked) return store.reserveUnits(account, ask)
+      asked.push(passesOver)
+      if (asked.length === 3) resolve()
+      return { rows: [], refusedBy: ask.takes.map(([first]) => first), locked: [0] }
+    }
+    limiter = new Limiter({ reserveUnits }, clock.moment)
+    await takeSeveral(156, large)
+    isLocked = true
+    const waiting = limiter.take([large])
+    await askedThrice
+    assert.deepEqual(asked, [false, true, true])
+    isLocked = false
+    assert.equal((await waiting).accepted, true)
+    assert.equal(JSON.parse(stateOf(large) ?? '').reserved, 155)
+
+    isLocked = true
+    const hopeless = limiter.take([ofSubAccount(rate(5, 60))])
+    clock.elapsed += 2 * SECOND
+    await assert.rejects(async () => hopeless, { code: 'unavailable' })
+  })
+
   test('what one limit refuses has used nothing that is at hand of another', async () => {
     const [large, small] = [ofToken(rate(5_000, 60)), ofSubAccount(quota(3, 'ever'))]
     await takeSeveral(1, large)

@@ -9,6 +9,7 @@ import { type StatementNames, UNNAMED } from './sql/statement-names.ts'
 const MAX_ATTEMPTS = 5
 const SERIALIZATION_FAILURE = '40001'
 const DEADLOCK_DETECTED = '40P01'
+const LOCK_TIMEOUT = '55P03'
 const UNIQUE_VIOLATION = '23505'
 const ANY_WARNING = '01000'
 const DISK_FULL = '53100'
@@ -219,6 +220,9 @@ function isContended(error: unknown): boolean {
  * (migration 009): not the request's fault.
  */
 const STORE_FAULTS = /^(40|53|55P03|57|58|XX|LK002)/
+
+/** Whether a statement has waited for a lock as long as it may. */
+export const isLocked = ({ cause }: Failure): boolean => (cause as pg.DatabaseError | undefined)?.code === LOCK_TIMEOUT
 
 /** Translates PostgreSQL's error for the domain; an unexpected error is returned unchanged. */
 export function translateError(error: unknown): unknown {

@@ -14,7 +14,7 @@ import { Witness } from './lineage/witness.ts'
 import { GroupedChanges, type Transact } from './memory/grouped.ts'
 import { Remembered } from './memory/same-rows.ts'
 import { LIMITS, Pool, type PoolUsage, requestScope } from './pool.ts'
-import type { Connection, Work } from './postgres-connection.ts'
+import { type Connection, isLocked, type Work } from './postgres-connection.ts'
 import { type DatabaseOptions, prepareDatabase, withClient } from './prepare-database.ts'
 import { PrimaryCheck } from './primary-check.ts'
 import type { Transaction } from './sql/history.ts'
@@ -187,11 +187,13 @@ class PostgresStore implements Store {
   readonly #reserveUnits = this.#write(writes.reserveUnits)
   /**
    * Asked for many requests together: not dropped with the one that was first, nor by its deadline. In a turn apart from the
-   * account's changes, which may be many.
+   * account's changes, which may be many. Rows that are locked for long are passed over.
    */
-  reserveUnits: Store['reserveUnits'] = outsideRequests((accountId, ask) =>
-    this.#reserveUnits(`limits of ${accountId}`, ask),
-  )
+  reserveUnits: Store['reserveUnits'] = outsideRequests(async (accountId, ask, passesOver = false) => {
+    const reserve = (over: boolean) => this.#reserveUnits(`limits of ${accountId}`, ask, over)
+    if (passesOver) return reserve(true)
+    return reserve(false).catch((error) => (isLocked(error) ? reserve(true) : Promise.reject(error)))
+  })
   changeMasterKey = this.#write(writes.changeMasterKey)
   resealTokens = this.#write(writes.resealTokens)
   resealWebhooks = this.#write(writes.resealWebhooks)

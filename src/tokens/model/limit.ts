@@ -50,6 +50,8 @@ export interface Reserved {
   readonly rows: readonly (RowAnswer | undefined)[]
   /** For each verification the first row without a unit for it. It gets none of the others then. */
   readonly refusedBy: readonly (number | undefined)[]
+  /** Rows that somebody else had locked: they are as they were, and what needs them asks again. */
+  readonly locked: readonly number[]
 }
 
 export interface RowAnswer {
@@ -79,9 +81,12 @@ interface Opened {
   take(units: number, ask: RowAsk): After
 }
 
-/** A state is null before the first reservation; `now` is the time of the store that keeps it. */
-export function reserve(states: readonly (string | null)[], { rows, takes }: Ask, now: number) {
-  const opened = rows.map(({ limit }, n) => ifReadable(() => open(states[n] ?? null, limit, now)))
+/** A state is null before the first reservation, undefined where it is locked; `now` is the time of the store that keeps it. */
+export function reserve(states: readonly (string | null | undefined)[], { rows, takes }: Ask, now: number) {
+  const opened = rows.map(({ limit }, n) => {
+    const state = states[n]
+    return state === undefined ? undefined : ifReadable(() => open(state, limit, now))
+  })
   const taken = rows.map(() => 0)
   const refusedBy = takes.map((needed) => {
     const empty = needed.find((n) => (taken[n] ?? 0) >= (opened[n]?.usable ?? 0))
@@ -92,7 +97,8 @@ export function reserve(states: readonly (string | null)[], { rows, takes }: Ask
   const after = rows.map((row, n): After | undefined =>
     asked.has(n) ? opened[n]?.take(taken[n] ?? 0, row) : ifReadable(() => returnUnused(states[n] ?? null, row)),
   )
-  const reserved: Reserved = { rows: after.map((each) => each?.answer), refusedBy }
+  const locked = [...rows.keys()].filter((n) => states[n] === undefined)
+  const reserved: Reserved = { rows: after.map((each) => each?.answer), refusedBy, locked }
   return { reserved, states: after.map((each) => each?.state) }
 }
 

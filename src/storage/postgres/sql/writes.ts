@@ -55,21 +55,45 @@ export async function retireMasterKey({ db }: Transaction, id: string, at: numbe
   await db.run('INSERT INTO retired_master_keys (key_id, retired_at) VALUES ($1, $2)', id, at)
 }
 
+/** How long to wait for rows that another instance has locked, which mostly is about to commit. */
+const MAX_ROW_LOCKED = '50ms'
+
 /**
- * By the database's clock, which all instances share. The insertion locks the rows, in one order everywhere, and returns those
- * that were there; a state that was never written is empty, and such a row stays only if something was granted.
+ * By the database's clock, which all instances share. Rows are locked in one order everywhere, or those that others have locked are passed
+ * over. A row that is not there is inserted by the one who gets its advisory lock, since an insertion waits for another one of the same
+ * row. It stays only if something was granted.
  */
-export async function reserveUnits({ db }: Transaction, _account: string, ask: Ask): Promise<Reserved> {
+export async function reserveUnits(
+  { db }: Transaction,
+  _account: string,
+  ask: Ask,
+  passesOver: boolean,
+): Promise<Reserved> {
   const columns = (rows: readonly RowAsk[]) => [rows.map(({ subject }) => subject), rows.map(({ limit }) => limit.kind)]
-  const found = await db.tuples(
-    `INSERT INTO limits AS l (subject, kind, state)
-     SELECT subject, kind, '' FROM unnest($1::text[], $2::text[]) AS ask (subject, kind) ORDER BY subject, kind
-     ON CONFLICT (subject, kind) DO UPDATE SET state = l.state
-     RETURNING subject, kind, state, (extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
+  const waiting = passesOver || db.run("SELECT set_config('lock_timeout', $1, true)", MAX_ROW_LOCKED)
+  const locking = db.tuples(
+    `WITH ask AS MATERIALIZED (SELECT * FROM unnest($1::text[], $2::text[]) AS ask (subject, kind)),
+     there AS (
+       SELECT l.subject, l.kind, l.state FROM ask JOIN limits l USING (subject, kind)
+       ORDER BY ask.subject, ask.kind FOR UPDATE OF l ${passesOver ? 'SKIP LOCKED' : ''}
+     ),
+     missing AS MATERIALIZED (
+       SELECT subject, kind FROM ask
+       WHERE NOT EXISTS (SELECT FROM limits l WHERE (l.subject, l.kind) = (ask.subject, ask.kind))
+     ),
+     added AS (
+       INSERT INTO limits (subject, kind, state)
+       SELECT subject, kind, '' FROM missing
+       WHERE pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', subject, kind), 0))
+       ON CONFLICT DO NOTHING RETURNING subject, kind, state
+     )
+     SELECT subject, kind, state, (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+     FROM (TABLE there UNION ALL TABLE added) AS locked`,
     ...columns(ask.rows),
   )
-  const stored = new Map(found.map(([subject, kind, state]) => [`${subject} ${kind}`, state as string]))
-  const before = ask.rows.map(({ subject, limit }) => stored.get(`${subject} ${limit.kind}`) || null)
+  const [found] = await Promise.all([locking, waiting])
+  const stored = new Map(found.map(([subject, kind, state]) => [`${subject} ${kind}`, (state as string) || null]))
+  const before = ask.rows.map(({ subject, limit }) => stored.get(`${subject} ${limit.kind}`))
   const now = Math.max(...found.map(([, , , at]) => Number(at)))
   const { reserved, states } = reserve(before, ask, now)
   const changed = ask.rows.filter((_, n) => states[n] !== undefined)
