@@ -12,13 +12,13 @@ import Fastify, {
   type RouteOptions,
 } from 'fastify'
 import { Failure } from '../tokens/errors.ts'
-import type { GateEvents } from '../tokens/gate.ts'
-import { type Caller, seesVerifiers } from '../tokens/model/permissions.ts'
+import type { Caller } from '../tokens/model/permissions.ts'
 import { isOfPortal } from '../tokens/portal.ts'
 import type { Origin } from '../tokens/record/history.ts'
 import type { Registry } from '../tokens/registry.ts'
 import { type Admit, admitAgain, bearerOf, callerOf } from './access/caller.ts'
 import { addressOf, clientAddressReader, oncePerNetwork } from './access/client-address.ts'
+import { gateEvents } from './access/gate-events.ts'
 import { answerPreflight, callerInPortal, setCorsHeaders } from './access/portal.ts'
 import { admitWithin } from './access/rate-limits.ts'
 import { authenticateEither, rightsOfPeople } from './access/session.ts'
@@ -292,25 +292,11 @@ function originOf(request: FastifyRequest, at: number): Origin {
   return { by, byName, authority, at, requestId: request.id, address: addressOf(request) }
 }
 
-/** Longer than a change can wait for verifiers; the usual limit is for clients that read nothing of their response. */
-const CONFIRMATION_MS = 90_000
-
 /** The time that authentication took counts against the store's deadline; the time to receive the body does not. */
 function during<Result>(registry: Registry, request: FastifyRequest, work: () => Result): Result {
   const { startedAt, admittedAt = startedAt } = request
   const { socket } = request.raw
   return registry.during({ waitedMs: admittedAt - startedAt, isGone: () => socket.destroyed }, work)
-}
-
-function gateEvents({ raw: { socket }, caller }: FastifyRequest, reply: FastifyReply): GateEvents {
-  return {
-    // Node.js sets it back at the next request of the connection.
-    onWaiting: () => void socket.setTimeout(CONFIRMATION_MS),
-    onConfirmed(confirmed, of) {
-      const isTold = caller !== undefined && seesVerifiers(caller.permissions)
-      if (isTold) reply.header('x-latchkey-confirmed', `${confirmed}/${of}`)
-    },
-  }
 }
 
 function addPlainRoute(server: FastifyInstance, registry: Registry, route: PlainRoute): void {

@@ -234,13 +234,16 @@ export class Leaks {
     asked?: AskedOnce,
   ): Promise<LeakReport> {
     const leaked = this.#judged(found)
-    const active = leaked.map(({ row }) => row.token).filter(({ status }) => status === 'active')
+    const isActive = ({ status }: ListedToken) => status === 'active'
     const off = new Set<string>()
-    const disable = async ({ id }: ListedToken, from: Origin) => {
-      if (await this.#disable(caller.accountId, id, caller.permissions.subAccounts, from)) off.add(id)
+    const disable = async (token: ListedToken, from: Origin) => {
+      const isOff = await this.#disable(caller.accountId, token.id, caller.permissions.subAccounts, from)
+      if (isOff && isActive(token)) off.add(token.id)
     }
-    // The idempotency key is stored with the first change, so the others wait for that.
-    const [first, ...others] = active
+    // The idempotency key is stored with the first change, so the others wait for that. Those that are off already are ordered to be
+    // off, too: no undoing of what was ordered before switches them on.
+    const tokens = leaked.map(({ row }) => row.token)
+    const [first, ...others] = [...tokens.filter(isActive), ...tokens.filter((token) => !isActive(token))]
     if (first !== undefined) {
       const once = asked && requestStamp(asked, { id: first.id, createdAt: origin.at }, this.#parts.stamps)
       await this.#step(origin, () => disable(first, { ...origin, once }))

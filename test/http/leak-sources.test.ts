@@ -89,7 +89,7 @@ test('a report with a new key is believed as soon as it can be fetched, whatever
   const keysUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
   const [settings] = readConfig({ LATCHKEY_LEAK_SOURCES: JSON.stringify([{ name: 'github', keysUrl }]) }).leakSources
   assert.ok(settings)
-  const { requireSigned } = openLeakSource(settings, () => now)
+  const { requireSigned } = openLeakSource(settings, () => now, fetch)
   const body = Buffer.from('[]')
   const genuine = request('new', sign('sha256', body, pair.privateKey).toString('base64'))
 

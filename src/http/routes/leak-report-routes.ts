@@ -7,6 +7,7 @@ import type { Origin } from '../../tokens/record/history.ts'
 import type { RateLimit, RateLimiter } from '../../tokens/trust/rate-limit.ts'
 import { type Admit, bearerOf, callerOf } from '../access/caller.ts'
 import { addressOf, networkOf } from '../access/client-address.ts'
+import { gateEvents } from '../access/gate-events.ts'
 import type { LeakSource } from '../access/leak-sources.ts'
 import { admitWithin } from '../access/rate-limits.ts'
 import { JSON_TYPE, readJson, TEXT_TYPE } from '../protocol/body.ts'
@@ -45,7 +46,7 @@ const originOf = (request: FastifyRequest, by: string, at: number): Origin => ({
 })
 
 /** For anybody: who has a credential may end it. Switched off before the answer, as what sources report. */
-function reportRoute({ registry, now }: ServerParts, limiter: RateLimiter): PlainRoute {
+function reportRoute({ registry, gate, now }: ServerParts, limiter: RateLimiter): PlainRoute {
   return {
     ...shared,
     url: `${BASE}/report`,
@@ -55,14 +56,15 @@ function reportRoute({ registry, now }: ServerParts, limiter: RateLimiter): Plai
       if (waitMs > 0) throw new HttpFailure(429, undefined, { 'retry-after': String(Math.ceil(waitMs / 1000)) })
     },
     async respond(request, reply) {
-      await registry.leaks.endReported(await readReport(request.body), originOf(request, 'report', now()))
+      const [credentials, origin] = [await readReport(request.body), originOf(request, 'report', now())]
+      await gate.answer([], gateEvents(request, reply), () => registry.leaks.endReported(credentials, origin))
       return reply.code(202).send({})
     },
   }
 }
 
 /** The source sends again what was not answered. The answer carries no labels. */
-function signedRoute({ registry, now, rateLimits }: ServerParts, sources: readonly LeakSource[]): PlainRoute {
+function signedRoute({ registry, gate, now, rateLimits }: ServerParts, sources: readonly LeakSource[]): PlainRoute {
   return {
     ...shared,
     url: `${BASE}/signed/:source`,
@@ -78,7 +80,8 @@ function signedRoute({ registry, now, rateLimits }: ServerParts, sources: readon
         if (isRefused) await rateLimits?.countFailure(request)
         throw error
       })
-      await registry.leaks.endReported(readFindings(readJson(body)), originOf(request, source.name, now()))
+      const [credentials, origin] = [readFindings(readJson(body)), originOf(request, source.name, now())]
+      await gate.answer([], gateEvents(request, reply), () => registry.leaks.endReported(credentials, origin))
       return reply.code(202).send({})
     },
   }
@@ -102,7 +105,7 @@ function keyOf(request: FastifyRequest): string {
 }
 
 function gitlabRoutes(parts: ServerParts): readonly PlainRoute[] {
-  const { registry, now } = parts
+  const { registry, gate, now } = parts
   return [
     {
       method: 'GET',
@@ -116,9 +119,12 @@ function gitlabRoutes(parts: ServerParts): readonly PlainRoute[] {
       url: `${BASE}/gitlab/v1/revoke_tokens`,
       access: admission(parts, 'change'),
       async respond(request, reply) {
-        const { by, byName = null, authority } = callerOf(request)
+        const caller = callerOf(request)
+        const { by, byName = null, authority } = caller
         const origin = { ...originOf(request, 'gitlab', now()), by, byName, authority }
-        await registry.leaks.endListed(callerOf(request), readFindings(request.body), origin)
+        const credentials = readFindings(request.body)
+        const end = () => registry.leaks.endListed(caller, credentials, origin)
+        await gate.answer([caller.accountId], gateEvents(request, reply), end)
         return reply.code(204).send()
       },
     },

@@ -150,8 +150,8 @@ function longestTerm(path: string): number {
     const db = openDatabase(path, { readOnly: true })
     try {
       const exists = db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'verifiers'").get() !== undefined
-      const row = exists && db.prepare("SELECT max(term_ms) AS ms FROM verifiers WHERE state <> 'gone'").get()
-      return Number((row && row.ms) ?? 0)
+      if (!exists) return 0
+      return Number(db.prepare("SELECT max(term_ms) AS ms FROM verifiers WHERE state <> 'gone'").get()?.ms ?? 0)
     } finally {
       db.close()
     }
