@@ -65,9 +65,8 @@ export class Confirmation {
     this.sweepLater()
     const begun = this.#now()
     const mark = await this.#store.findMark(accountId)
-    const pending =
-      mark === undefined ? [] : verifiers.filter((each) => standingOf(each, mark, begun + 1, begun) === 'waits')
-    if (mark === undefined || pending.length === 0) return { confirmed: verifiers.length, of: verifiers.length }
+    const pending = verifiers.filter((each) => standingOf(each, mark, begun + 1, begun) === 'waits')
+    if (pending.length === 0) return { confirmed: verifiers.length, of: verifiers.length }
     onWaiting()
     const waited = await this.#wait(mark, pending, begun)
     this.#events.onWaited?.(this.#now() - begun)

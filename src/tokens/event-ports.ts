@@ -44,8 +44,8 @@ export interface News {
 export interface HistoryFeed {
   /** Of these actions. Without a position, only where the history is now. */
   findNews(since: string | undefined, actions: readonly string[], limit: number): Promise<News>
-  /** Of the last decision in the account, for `covers` in lease.ts. Undefined if there is none. */
-  findMark(accountId: string): Promise<string | undefined>
+  /** Of the last decision in the account, for `covers` in lease.ts: at least the beginning of the store's life. */
+  findMark(accountId: string): Promise<string>
 }
 
 export interface VerifierQuery {

@@ -29,7 +29,7 @@ const feedOn = (store: Store) =>
     () => {},
     () => false,
   )
-const mark = async () => (await opened.store.findMark(account.id)) ?? ''
+const mark = async () => await opened.store.findMark(account.id)
 
 test('a position that another process has handed out is answered with one that covers all that is told', async () => {
   const { position } = await opened.store.findNews(undefined, FORGOTTEN_AFTER, 1)

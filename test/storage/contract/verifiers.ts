@@ -27,7 +27,7 @@ export const describeVerifiers: Part = (estate) => {
     }
   }
   const isCovered = async (position: string, account: Account) =>
-    covers(position, (await estate().store.findMark(account.id)) ?? 'none')
+    covers(position, await estate().store.findMark(account.id))
 
   test('what was changed since a position is told once, and what was before it is not', async () => {
     const { account, subAccount, token } = await world()
@@ -67,7 +67,7 @@ export const describeVerifiers: Part = (estate) => {
 
   test('a position covers what was decided before it was read, and nothing later; what decides nothing need not be covered', async () => {
     const { account, token } = await world()
-    assert.equal(await estate().store.findMark(account.id), undefined)
+    assert.equal(await isCovered((await news(account, undefined)).position, account), true)
     await expire(account, token, 1)
     const before = (await news(account, undefined)).position
     assert.equal(await isCovered(before, account), true)

@@ -43,11 +43,12 @@ export async function findNews(
 }
 
 /** What was decided in a former life of the server is seen by every position of this one, which begins with nothing remembered. */
-export async function findMark(db: Connection, accountId: string): Promise<string | undefined> {
+export async function findMark(db: Connection, accountId: string): Promise<string> {
   const found = await db.tuple(
-    `SELECT CASE WHEN split_part(decided, '/', 1) = ${LIFE} THEN decided ELSE ${LIFE} || '/0' END
-     FROM history_heads WHERE account_id = $1 AND decided IS NOT NULL`,
+    `SELECT coalesce(
+       (SELECT decided FROM history_heads WHERE account_id = $1 AND split_part(decided, '/', 1) = ${LIFE}), ${LIFE} || '/0'
+     )`,
     accountId,
   )
-  return found?.[0] as string | undefined
+  return String(found?.[0])
 }

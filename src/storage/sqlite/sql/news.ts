@@ -12,7 +12,7 @@ const AT = `${PLACE} = ?`
 const LIFE = 'SELECT id FROM store_life'
 const AMONG = 'action IN (SELECT value FROM json_each(?))'
 const AFTER = `SELECT account_id, seq, action, subject FROM history WHERE no > ? AND ${AMONG} ORDER BY no LIMIT ?`
-const DECIDED = 'SELECT decided FROM history_heads WHERE account_id = ? AND decided IS NOT NULL'
+const DECIDED = 'SELECT decided FROM history_heads WHERE account_id = ?'
 
 /** Of an empty history. */
 const START = '0'
@@ -46,9 +46,9 @@ export function findNews(db: Connection, since: string | undefined, actions: rea
 }
 
 /** What was decided in a former life is seen by every position of this one, which begins with nothing remembered. */
-export function findMark(db: Connection, accountId: string): string | undefined {
-  const found = db.tuple<[number]>(DECIDED, accountId)
-  return found && `${lifeOf(db)}/${found[0]}`
+export function findMark(db: Connection, accountId: string): string {
+  const [decided] = db.tuple<[number | null]>(DECIDED, accountId) ?? []
+  return `${lifeOf(db)}/${decided ?? 0}`
 }
 
 /** Positions of before are not known any more: verifiers forget everything. */

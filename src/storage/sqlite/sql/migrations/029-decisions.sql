@@ -1,7 +1,6 @@
--- The last row of an account's history up to which verification may have come to decide otherwise: what verifiers must confirm. For
--- decisions of before, the last row of all.
+-- The last row of an account's history by which verification has come to decide otherwise: what verifiers must confirm. What was
+-- decided before is confirmed by every call in a new life of the store.
 ALTER TABLE history_heads ADD COLUMN decided INTEGER;
-UPDATE history_heads SET decided = (SELECT max(no) FROM history);
 
 -- Begins again with each server that opens the store: a position of a former life may be one that an older copy of the file never had.
 CREATE TABLE store_life (only INTEGER PRIMARY KEY CHECK (only = 1), id TEXT NOT NULL) STRICT;
