@@ -91,6 +91,8 @@ export interface Memory {
   readonly usage: Map<string, Record<string, number>>
   readonly recent: Map<string, RecentVerifications>
   takesUsage: boolean
+  /** A call was refused with what it reported: until one is answered, nothing is reported. */
+  wasRefused: boolean
   reports: number
   /** Sent and not answered, and when for the first time: each may have been added, and must be sent again as it is. */
   unanswered: { readonly report: UsageReport; readonly sentAt: number }[]
@@ -99,7 +101,7 @@ export interface Memory {
 export function newMemory(maxEntries: number): Memory {
   const maps = { entries: new Map(), hashes: new Map(), questions: new Set<Question>(), uses: new Map() }
   const unreported = { verdicts: new Map(), usage: new Map(), recent: new Map() }
-  const reporting = { takesUsage: false, reports: 0, unanswered: [] }
+  const reporting = { takesUsage: false, wasRefused: false, reports: 0, unanswered: [] }
   return { maxEntries, lease: undefined, isEvicted: false, ...maps, ...unreported, ...reporting }
 }
 
@@ -129,9 +131,11 @@ const MAX_USES = 1_000
 /** The next call. What it reports is no longer waiting: a call that fails must be handed to `leaseFailed`. */
 export function leaseCall(memory: Memory, now: Times): LeaseCall {
   const { lease, uses, verdicts } = memory
+  const held = lease !== undefined && { lease: lease.id, position: lease.position }
+  if (memory.wasRefused) return { ...held }
   const reported = [...uses].slice(0, MAX_USES)
   const call: LeaseCall = {
-    ...(lease !== undefined && { lease: lease.id, position: lease.position }),
+    ...held,
     ...(reported.length > 0 && {
       uses: Object.fromEntries(reported.map(([tokenId, at]) => [tokenId, Math.round(now.monotonic - at)])),
     }),
@@ -184,13 +188,32 @@ export function leaseAnswered(memory: Memory, sentAt: Times, answer: LeaseAnswer
   const { lease, position, termMs, forget, takesUsage = false } = answer
   if (memory.takesUsage) memory.unanswered = []
   memory.takesUsage = takesUsage
+  memory.wasRefused = false
   if (forget === 'all' || memory.lease?.id !== lease) forgetAll(memory)
   else forgetSome(memory, forget)
   memory.lease = { id: lease, position, termMs, sentAt }
 }
 
-/** `code` of the service, if it has answered. Any other than these two leaves the lease to run out, and the call is repeated. */
+/** A call that is repeated as it is would be refused so again. */
+const REFUSALS: readonly unknown[] = ['invalid-request', 'body-too-large', 'internal-error']
+const LOST: readonly unknown[] = ['lease-lost', 'verifier-evicted']
+
+/**
+ * `code` of the service, if it has answered. A call that is refused costs what it reports; where it has reported nothing, the lease. Any
+ * other failure leaves the lease to run out, and the call is repeated.
+ */
 export function leaseFailed(memory: Memory, call: LeaseCall, sentAt: Times, code: string | undefined): void {
+  const isRefused = REFUSALS.includes(code)
+  if (isRefused) memory.unanswered = []
+  else reportAgain(memory, call, sentAt)
+  const isLost = LOST.includes(code) || (isRefused && memory.wasRefused)
+  memory.wasRefused = !isLost && (isRefused || memory.wasRefused)
+  if (!isLost) return
+  endLease(memory)
+  memory.isEvicted = code === 'verifier-evicted'
+}
+
+function reportAgain(memory: Memory, call: LeaseCall, sentAt: Times): void {
   for (const [tokenId, agoMs] of Object.entries(call.uses ?? {})) {
     if (!memory.uses.has(tokenId)) memory.uses.set(tokenId, sentAt.monotonic - agoMs)
   }
@@ -198,9 +221,6 @@ export function leaseFailed(memory: Memory, call: LeaseCall, sentAt: Times, code
   for (const [tokenId, reported] of Object.entries(call.usage?.recent ?? {})) {
     for (const { agoMs, ...rest } of reported) awaitReport(memory, tokenId, { ...rest, at: sentAt.monotonic - agoMs })
   }
-  if (code !== 'lease-lost' && code !== 'verifier-evicted') return
-  endLease(memory)
-  memory.isEvicted = code === 'verifier-evicted'
 }
 
 export function endLease(memory: Memory): void {

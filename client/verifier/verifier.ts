@@ -42,6 +42,11 @@ export interface VerifierOptions {
   readonly maxEntries?: number | undefined
   /** How long a question to the service may take; 5,000 unless said otherwise. */
   readonly timeoutMs?: number | undefined
+  /**
+   * The lease is lost, and why: `code` is `lease-lost`, `verifier-evicted`, or what has kept it from being prolonged in time. Every
+   * verification asks the service until another lease is held, which an evicted verifier does not get.
+   */
+  readonly onLeaseLost?: ((failure: LatchkeyError) => void) | undefined
   /** Instead of the global one; must follow `init.signal`. */
   readonly fetch?: typeof globalThis.fetch | undefined
   /** @internal */
@@ -122,6 +127,8 @@ export class LeasedVerifier implements Verifier {
   #countFromMemory = 0
   #countFromService = 0
   #loop: Promise<void> | undefined
+  /** Since the last call that was answered, as far as anybody was told. */
+  #isHeld = false
 
   constructor(options: VerifierOptions) {
     this.#options = options
@@ -282,13 +289,24 @@ export class LeasedVerifier implements Verifier {
       const answer = (await this.#post('lease', sent, limits)) as LeaseAnswer
       const isNothingNew = call.lease !== undefined && answer.forget.length === 0
       leaseAnswered(this.#memory, sentAt, answer)
+      this.#isHeld = true
       if (isNothingNew && this.#clock().monotonic - sentAt.monotonic < PAUSE_MS) await this.#pause(PAUSE_MS)
       return undefined
     } catch (error) {
       const failure = error instanceof LatchkeyError ? error : new LatchkeyError('Closed', { code: 'unreachable' })
       leaseFailed(this.#memory, call, sentAt, failure.code)
+      this.#tellIfLost(failure)
       return failure
     }
+  }
+
+  #tellIfLost(failure: LatchkeyError): void {
+    const isLost = this.#isHeld && !holdsLease(this.#memory, this.#clock())
+    // That it was evicted is said in any case: it is for good.
+    if (this.#closing.signal.aborted || !(isLost || this.#memory.isEvicted)) return
+    this.#isHeld = false
+    // What it throws is not for the loop that keeps the lease.
+    queueMicrotask(() => this.#options.onLeaseLost?.(failure))
   }
 
   async #post(operation: 'lease' | 'verify', body: object, limits: { timeoutMs?: number; retries: number }) {

@@ -23,6 +23,8 @@ const HELP = `
 Answers GET /api/v1/verify as the server does, from memory where it may; /healthz, /readyz and /metrics, at --listen-admin where
 that is set. LATCHKEY_TRUST_PROXY and LATCHKEY_CREDENTIAL_HEADER hold as for the server. See docs/verifier.md.`
 
+const UNTIL_HELD = 'Each verification asks the server until another one is held; an evicted sidecar gets none.'
+
 export function addSidecarCommand(program: Command, streams: Streams): void {
   program
     .command('sidecar')
@@ -48,6 +50,7 @@ async function runSidecar(options: Options, output: Output): Promise<void> {
     ...{ server, key, name, leaseSeconds: wholeSeconds(leaseSeconds), trustProxy, credentialHeader },
     listen: parseListen(listen, '--listen'),
     listenAdmin: listenAdmin === undefined ? undefined : parseListen(listenAdmin, '--listen-admin'),
+      onLeaseLost: ({ code, message }) => output.stderr(`The lease is lost (${code}): ${message}. ${UNTIL_HELD}`),
   }).catch((error: LatchkeyError | Error) => {
     throw 'requestId' in error ? new ServerFailure(error.code, `${server}: ${error.message}`) : error
   })

@@ -18,7 +18,8 @@ import type { Access } from '../tokens/verify/policy.ts'
 /** Where it listens: an address and a port, or the path of a local socket. */
 export type Listen = { readonly host: string; readonly port: number } | { readonly path: string }
 
-export interface SidecarOptions extends Pick<VerifierOptions, 'name' | 'leaseSeconds' | 'maxEntries' | 'fetch'> {
+export interface SidecarOptions
+  extends Pick<VerifierOptions, 'name' | 'leaseSeconds' | 'maxEntries' | 'onLeaseLost' | 'fetch'> {
   readonly server: string
   readonly key: string
   readonly listen: Listen
@@ -42,8 +43,8 @@ const PATH = '/api/v1/verify'
 const LOCAL_PEER = '127.0.0.1'
 
 export async function startSidecar(options: SidecarOptions): Promise<RunningSidecar> {
-  const { server: baseUrl, key, name, leaseSeconds, maxEntries, fetch, listen, listenAdmin } = options
-  const verifier = new LeasedVerifier({ baseUrl, key, name, leaseSeconds, maxEntries, fetch })
+  const { server: baseUrl, key, name, leaseSeconds, maxEntries, onLeaseLost, fetch, listen, listenAdmin } = options
+  const verifier = new LeasedVerifier({ baseUrl, key, name, leaseSeconds, maxEntries, onLeaseLost, fetch })
   await verifier.start()
   const [verify, probe] = [verificationWith(verifier, options), probesOf(verifier)]
   const isApart = listenAdmin !== undefined

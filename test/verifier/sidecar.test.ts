@@ -244,4 +244,19 @@ describe('the sidecar', () => {
     running.kill('SIGTERM')
     assert.equal(await running.exited, 0)
   })
+
+  test('as a command says that it has lost its lease', async () => {
+    const keyFile = join(cli.dataDir, 'evicted-key')
+    writeFileSync(keyFile, `${key}\n`, { mode: 0o600 })
+    const server = ['--server', estate.url, '--name', 'to be evicted']
+    const running = cli.spawn(['sidecar', ...server, '--key-file', keyFile, '--listen', '127.0.0.1:0'])
+    await running.logs((stdout) => stdout.includes('ready at'))
+    const { items } = (await estate.mineAsks({ path: '/api/v1/apiClient/verifier' })).json.data
+    const [evicted] = (items as { _id: string; name: string }[]).filter(({ name }) => name === 'to be evicted')
+    const path = `/api/v1/apiClient/verifier/${evicted?._id}`
+    assert.equal((await estate.mineAsks({ method: 'DELETE', path })).status, 200)
+    await running.says((stderr) => stderr.includes('The lease is lost (verifier-evicted)'))
+    running.kill('SIGTERM')
+    assert.equal(await running.exited, 0)
+  })
 })

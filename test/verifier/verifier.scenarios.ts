@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { createVerifier, type Verifier } from '../../client/verifier/verifier.ts'
+import { createVerifier, type Verifier, type VerifierOptions } from '../../client/verifier/verifier.ts'
 import { startServer } from '../../src/serve/serving.ts'
 import { type Engine, Estate } from '../support/estate.ts'
 import { bearer, closeConnections, send } from '../support/http.ts'
@@ -35,7 +35,7 @@ export function describeVerifiers(engine: Engine): void {
       return other
     }
 
-    async function start(url = estate.url, more: { readonly leaseSeconds?: number } = {}) {
+    async function start(url = estate.url, more: Pick<VerifierOptions, 'leaseSeconds' | 'onLeaseLost'> = {}) {
       const [clocks, network] = [new Clocks(), new Network()]
       const verifier = await createVerifier({ ...optionsOf(url, key, clocks, network), ...more })
       open.push(verifier)
@@ -309,6 +309,34 @@ export function describeVerifiers(engine: Engine): void {
       const addresses = ['203.0.113.9', '203.0.113.10', null]
       const all = { accepted: new Set(addresses), refused: new Set(addresses.map((address) => `scope ${address}`)) }
       assert.deepEqual(await known(), all)
+    })
+
+    test('say that they have lost their lease, and why: cut off for too long, removed, evicted', async () => {
+      const told = new Set<string>()
+      const { verifier, clocks, network } = await start(estate.url, { onLeaseLost: ({ code }) => told.add(code) })
+      const { accountId } = estate.mine
+      const { store } = estate.running
+      const until = async (code: string, act: () => unknown = () => {}) => {
+        for (; !told.has(code); await setImmediate()) await act()
+      }
+      network.cut('lease')
+      clocks.pass(2_000)
+      // On a busy machine a call may have taken too long before.
+      while (!told.has('unreachable') && !told.has('timeout')) await setImmediate()
+      assert.equal(verifier.state.lease, 'lost')
+      network.cut()
+      while (verifier.state.lease === 'lost') await setImmediate()
+      await until('lease-lost', async () => {
+        const all = await store.listVerifiers({ accountIds: [accountId] })
+        for (const { id, renewal } of all) await store.endLease(id, renewal)
+      })
+      while (verifier.state.lease === 'lost') await setImmediate()
+      for (const { id } of await store.listVerifiers({ accountIds: [accountId] })) {
+        await estate.mineAsks({ method: 'DELETE', path: `/api/v1/apiClient/verifier/${id}` })
+      }
+      await until('verifier-evicted')
+      assert.equal(verifier.state.lease, 'lost')
+      await end(verifier)
     })
 
     test('that are evicted go on by asking the service', async () => {
