@@ -1,6 +1,6 @@
 // Verifiers: processes that decide by what they remember, while they hold a lease. See docs/verifier.md.
 import { Type } from 'typebox'
-import { reasonOf } from '../../tokens/errors.ts'
+import { Failure, reasonOf } from '../../tokens/errors.ts'
 import { LEASE_SECONDS, MOST_NEWS } from '../../tokens/model/lease.ts'
 import {
   MOST_RECENT,
@@ -232,6 +232,10 @@ export function verifierRoutes({ verifiers, registry, metrics, log }: ServerPart
       }
       try {
         return { data: { ...(await call()), takesUsage: true } }
+      } catch (error) {
+        const isLost = error instanceof Failure && (error.code === 'lease-lost' || error.code === 'verifier-evicted')
+        if (isLost) log.warn({ ...about, code: error.code }, 'a verifier has lost its lease')
+        throw error
       } finally {
         // Also of a call that is refused: whoever reports waits for it.
         await noted
