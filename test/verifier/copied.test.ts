@@ -37,7 +37,7 @@ class Moving {
   }
 }
 
-test('keeps its lease over a copy to PostgreSQL and back, and confirms changes', async () => {
+test('a verifier keeps its lease over a copy to PostgreSQL and back, and confirms changes', async () => {
   const server = await sharedServer()
   const shared = { PORT: '0', LATCHKEY_MASTER_KEY: Buffer.alloc(32, 7).toString('base64') }
   const first = { ...shared, LATCHKEY_DATA_DIR: join(folder, 'first') }
