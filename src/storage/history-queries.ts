@@ -7,12 +7,11 @@ import {
   type FeedFilter,
   type FeedRow,
   type HistoryQuery,
-  IMPORTED,
   type ListedHistoryRow,
   toHistoryRow,
 } from '../tokens/record/history.ts'
 import { HISTORY_ROW } from './columns.ts'
-import { type Dialect, pageOf, type Question, toSlice, Values } from './statements.ts'
+import { type Dialect, isEvent, pageOf, type Question, toSlice, Values } from './statements.ts'
 
 export function listHistory(
   dialect: Dialect,
@@ -114,10 +113,6 @@ function revokes({ contains, withoutMetadata }: Dialect): string {
     OR (action = 'token.update' AND ${contains(facts, `'"status":"inactive"'`)})
     OR (action = 'sub-account.update' AND ${suspends}))`
 }
-
-/** Rows that are events. What was imported is recognised by the end of its facts: metadata that look like it end before that. */
-export const isEvent = (row: string): string =>
-  `(${row}.action <> 'token.create' OR ${row}.to_facts NOT LIKE '%,"reason":"${IMPORTED}"}')`
 
 /** A range of numbers: a filter leaves out rows of it, but never makes the statement look at more. */
 export function readFeed(

@@ -1,5 +1,6 @@
 // Statements that are put together, for both engines: their values, what the engines write differently, and pages.
 import type { PageRequest, Slice } from '../tokens/model/page.ts'
+import { IMPORTED } from '../tokens/record/history.ts'
 import type { Rows } from './queries.ts'
 
 export type Value = string | number | Uint8Array | readonly string[] | readonly number[]
@@ -102,3 +103,10 @@ export function pageOf<Row>(values: Values, { page, limit }: PageRequest, listin
 
 /** A range, in the order of the account: PostgreSQL would read the rows of all accounts in the order of their ids. */
 export const ofAccount = (account: string) => `account_id BETWEEN ${account} AND ${account}`
+
+/**
+ * Whether a row of the history is an event. What was imported is recognised by the end of its facts: metadata that look like it end
+ * before that.
+ */
+export const isEvent = (row: string): string =>
+  `(${row}.action <> 'token.create' OR ${row}.to_facts NOT LIKE '%,"reason":"${IMPORTED}"}')`

@@ -6,9 +6,8 @@ import type { PageRequest, Slice } from '../tokens/model/page.ts'
 import type { Timestamp } from '../tokens/model/token.ts'
 import { actionsOf, type StoredDelivery, type StoredWebhook } from '../tokens/model/webhook.ts'
 import { DELIVERY, WEBHOOK } from './columns.ts'
-import { isEvent } from './history-queries.ts'
 import { accountsOf, query, sharedSql } from './queries.ts'
-import { type Dialect, type Question, toSlice, Values } from './statements.ts'
+import { type Dialect, isEvent, type Question, toSlice, Values } from './statements.ts'
 
 const WEBHOOKS = `SELECT ${WEBHOOK.columns('w')} FROM webhooks w`
 const DELIVERIES = `SELECT ${DELIVERY.columns('d')} FROM webhook_deliveries d`
