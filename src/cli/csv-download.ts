@@ -22,7 +22,8 @@ export async function* downloadCsv(server: Server, list: ExportedList, id: strin
     throw new ServerFailure('unexpected-answer', `${server.url}: this version of the server has no CSV`)
   }
   try {
-    yield* body.pipeThrough(new TextDecoderStream())
+    // With the byte order mark, as on the local store.
+    yield* body.pipeThrough(new TextDecoderStream('utf-8', { ignoreBOM: true }))
   } catch {
     throw new ServerFailure('unreachable', `${server.url}: the list broke off. What was printed is not complete`)
   }

@@ -3,12 +3,17 @@
 /** The names of the columns: fields of the documents; `subAccount.name` is a field of a field. */
 export type Columns = readonly string[]
 
-/** What a spreadsheet takes for a formula. The prefix itself has one too, so that it can be removed without a doubt. */
-const STARTS_FORMULA = /^[=+\-@＝＋－＠\t\r\n']/
-const NEEDS_QUOTES = /[",\r\n]/
+/**
+ * Where a spreadsheet may take what follows for a formula: at the beginning of a cell, and after each character at which it may divide
+ * lines, depending on its settings. The prefix itself counts too, so that it can be removed without a doubt.
+ */
+const BEFORE_FORMULA = /(^|[;\t\r\n])(?=[ "]*[=+\-@＝＋－＠\t\r\n'])/g
+const NEEDS_QUOTES = /[",;\t\r\n]/
+/** Without it, spreadsheets take UTF-8 for another encoding. */
+const BYTE_ORDER_MARK = '\ufeff'
 
 export function csvHeader(columns: Columns): string {
-  return lineOf(columns)
+  return BYTE_ORDER_MARK + lineOf(columns)
 }
 
 export function csvLines(columns: Columns, documents: readonly object[]): string {
@@ -30,6 +35,7 @@ function cellOf(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   if (value instanceof Date) return value.toISOString()
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return STARTS_FORMULA.test(text) ? `'${text}` : text
+  // As an escape, a semicolon divides nothing and remains JSON.
+  if (typeof value !== 'string') return JSON.stringify(value).replaceAll(';', '\\u003b')
+  return value.replace(BEFORE_FORMULA, "$1'")
 }

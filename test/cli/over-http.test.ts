@@ -183,7 +183,8 @@ test('a list as CSV is the same through a server and on its store, and has every
     if (args.length > 2) assert.equal(here.stdout, there.stdout)
     return { header, rows }
   }
-  for (const list of ['token', 'sub-account', 'key']) assert.match((await lines(list, 'list')).header, /^_id,name,/)
+  for (const list of ['token', 'sub-account', 'key'])
+    assert.match((await lines(list, 'list')).header, /^\ufeff_id,name,/)
   for (let i = 0; i < 3; i++) {
     await remote.runWith(env, 'token', 'create', '--sub-account', mine.subAccount._id, '--name', `listed ${i}`)
   }

@@ -9,8 +9,10 @@ import { bearer, type Heard } from '../support/http.ts'
 
 const LIST = '/api/v1/apiClient/token'
 
-/** The cells of a file, by RFC 4180. */
-export function parseCsv(text: string): string[][] {
+/** The cells of a file, by RFC 4180, after its byte order mark. */
+export function parseCsv(file: string): string[][] {
+  const [mark, text] = [file.slice(0, 1), file.slice(1)]
+  assert.equal(mark, '\ufeff')
   assert.ok(text.endsWith('\r\n'))
   const cells = [...text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/gy)]
   assert.equal(cells.map(([all]) => all).join(''), text)
@@ -107,6 +109,19 @@ export function describeCsv(engine: Engine): void {
       assert.deepEqual(found.map((cell) => cell.replace(/^'/, '')).toSorted(), names.toSorted())
       assert.deepEqual(new Set(columnOf(heard, 'subAccount.companyName')), new Set(["'=One"]))
       assert.deepEqual(new Set(columnOf(heard, 'subAccount.name')), new Set(['Sub, "one"']))
+    })
+
+    test('nothing is a formula where lines are divided at semicolons or tabs, and all of it can be read back', async () => {
+      const names = ['a;=1+1', 'a; =1;;-1', 'a;"=1+1&', ';', "a;'=1", 'a,b;@x', 'a;b', ';＝1', '=1;=2']
+      const metadata = { padding: 'x;=1+1;"=1' }
+      const { key } = await accountWith(names.length, (n) => names[n] ?? '', metadata)
+      const heard = await csv(LIST, key)
+      for (const line of heard.text.split('\r\n')) {
+        for (const field of line.split(/[;\t]/)) assert.doesNotMatch(field, /^[\s"]*[=+\-@＝]/)
+      }
+      const readBack = (cell: string) => cell.replace(/(^|[;\t\r\n])'/g, '$1')
+      assert.deepEqual(columnOf(heard, 'name').map(readBack).toSorted(), names.toSorted())
+      for (const cell of columnOf(heard, 'metadata')) assert.deepEqual(JSON.parse(cell), metadata)
     })
 
     test('who does not ask for CSV gets what the document describes, to the byte', async () => {
