@@ -1,4 +1,4 @@
-// What can be a credential in a text of any size, in batches and without repetitions: in constant memory, in time that grows with the
+// What can be a credential in a text of any size, in batches and with few repetitions: in bounded memory, in time that grows with the
 // text and nothing else, and never long without a pause for others.
 import { Failure } from '../errors.ts'
 import { Recent } from '../recent.ts'
