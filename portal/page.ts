@@ -1,4 +1,8 @@
-// The service's own page: passes the code of its address on to the component, which is a script of its own.
+// The service's own page: passes the code of its address on to the component, which is a script of its own. A code works once, so a
+// person spends it by a click, and not whatever loads the page for them, such as a scanner of their mails.
+
+const toOpen = document.querySelector('#to-open')
+const howToOpen = document.querySelector('#how-to-open')
 
 function takeCode(): string | null {
   const code = new URLSearchParams(location.hash.slice(1)).get('code')
@@ -7,26 +11,34 @@ function takeCode(): string | null {
   return code
 }
 
+function offer(code: string): void {
+  const button = toOpen?.querySelector('button')
+  if (button) button.onclick = () => begin(code)
+  show(toOpen, true)
+  show(howToOpen, false)
+}
+
 function begin(code: string): void {
   const tokens = document.createElement('latchkey-tokens')
   tokens.setAttribute('server', location.origin)
   tokens.setAttribute('code', code)
-  tokens.addEventListener('latchkey:expired', () => explainOpening(true))
+  tokens.addEventListener('latchkey:expired', () => show(howToOpen, true))
   document.querySelector('latchkey-tokens')?.remove()
   document.querySelector('h1')?.after(tokens)
-  explainOpening(false)
+  show(toOpen, false)
+  show(howToOpen, false)
 }
 
-function explainOpening(isNeeded: boolean): void {
-  document.querySelector('#how-to-open')?.toggleAttribute('hidden', !isNeeded)
+function show(section: Element | null, isShown: boolean): void {
+  section?.toggleAttribute('hidden', !isShown)
 }
 
 const code = takeCode()
-if (code === null) explainOpening(true)
-else begin(code)
+if (code === null) show(howToOpen, true)
+else offer(code)
 
 // A link that is opened in the same tab changes only the fragment, and loads nothing.
 addEventListener('hashchange', () => {
   const next = takeCode()
-  if (next !== null) begin(next)
+  if (next !== null) offer(next)
 })

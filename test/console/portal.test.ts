@@ -13,6 +13,7 @@ import { rowOf, type Tenant, World } from './world.ts'
 const { createServer } = process.getBuiltinModule('node:http')
 
 const HOUR = 3_600_000
+const OPEN = 'Open the tokens'
 
 /** Another origin, with the component in a page that has a strict policy of its own and notes the events. */
 class OtherSite {
@@ -92,6 +93,7 @@ describe('the portal', () => {
   const open = async (made: Made): Promise<Page> => {
     const page = await world.page()
     await page.goto(`${world.running.url}${made.url}`)
+    await page.getByRole('button', { name: OPEN }).click()
     return page
   }
   const put = (page: Page, code: string) =>
@@ -124,6 +126,7 @@ describe('the portal', () => {
 
     const page = await world.page()
     await page.goto(link)
+    await page.getByRole('button', { name: OPEN }).click()
     await page.getByRole('heading', { name: 'API tokens' }).waitFor()
     assert.equal(new URL(page.url()).hash, '')
     assert.equal(await page.getByText('of another').count(), 0)
@@ -161,15 +164,17 @@ describe('the portal', () => {
 
     await page.goto('about:blank')
     await page.goto(link)
+    await page.getByRole('button', { name: OPEN }).click()
     await ended(page)
     await page.getByText('This page is opened by a link from your provider').waitFor()
   })
 
   test('an owner sees the sessions that last beside the account keys, and ends one', async () => {
     const of = await world.tenant([{ name: 'deploy' }])
-    const { code } = await make({ may: ['read'] }, of.key, of.subAccounts[0]?.id)
+    const origin = sites[0]?.origin ?? ''
+    const { code } = await make({ may: ['read'], origin }, of.key, of.subAccounts[0]?.id)
     const page = await world.page()
-    await page.goto(sites[0]?.origin ?? '')
+    await page.goto(origin)
     await put(page, code)
     await rowOf(page, 'deploy').waitFor()
     const console_ = await world.signedIn(of, 'keys')
@@ -182,6 +187,35 @@ describe('the portal', () => {
     await row.waitFor({ state: 'detached' })
     await page.getByRole('searchbox').fill('d')
     await ended(page)
+  })
+
+  test('who only loads the page, such as a scanner of mails, begins no session: the code is spent by a click', async () => {
+    const made = await make()
+    const scanner = await world.page()
+    const sent: string[] = []
+    scanner.on('request', (request) => sent.push(new URL(request.url()).pathname))
+    await scanner.goto(`${world.running.url}${made.url}`)
+    await scanner.getByRole('button', { name: OPEN }).waitFor()
+    assert.ok(
+      sent.every((path) => path.startsWith('/portal/')),
+      `${sent}`,
+    )
+    assert.equal(new URL(scanner.url()).hash, '')
+    const page = await open(made)
+    await page.getByRole('heading', { name: 'API tokens' }).waitFor()
+    // A link that is opened in the same tab asks again, and leaves what is open as it is.
+    await page.evaluate(
+      (hash) => {
+        location.hash = hash
+      },
+      (await make({ may: ['read'] })).url.split('#')[1] ?? '',
+    )
+    await page.getByRole('button', { name: OPEN }).waitFor()
+    await page.getByRole('button', { name: 'Rotate token 0' }).waitFor()
+    await page.getByRole('button', { name: OPEN }).click()
+    await page.getByRole('button', { name: 'Rotate token 0' }).waitFor({ state: 'detached' })
+    await page.getByRole('row').filter({ hasText: 'token 0' }).waitFor()
+    assert.equal(await page.getByRole('button', { name: OPEN }).count(), 0)
   })
 
   test('the page without a code says what it is for', async () => {
