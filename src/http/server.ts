@@ -183,7 +183,7 @@ function addHooks(
   const readClientAddress = clientAddressReader(parts.trustProxy, oncePerNetwork(warnOfProxy(parts.log)))
   // Unknown routes are refused here, before the body is read, as existing routes refuse unauthenticated requests.
   const answerUnknown = async (request: FastifyRequest, reply: FastifyReply) =>
-    (await answerPreflight(parts.registry.portal, request, reply)) || refuseUnknown(admit, registered, request)
+    answerPreflight(request, reply) || refuseUnknown(admit, registered, request)
   server.addHook('onRequest', (request, reply, done) => {
     request.startedAt = performance.now()
     request.clientAddress = readClientAddress(request)

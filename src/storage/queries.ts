@@ -75,8 +75,6 @@ export const findPortalSession = query(
   ([row]) => PORTAL_SESSION.readOne(row),
 )
 
-export const wasSpent = query(byDigest, 'SELECT 1 FROM spent_sign_ins WHERE digest = ?1', (rows) => rows.length > 0)
-
 export const findRequest = query(
   (accountId: string, by: string, key: string) => [accountId, by, key],
   `SELECT ${REQUEST.columns('i')} FROM idempotency_keys i WHERE i.account_id = ?1 AND i.by = ?2 AND i.key = ?3`,

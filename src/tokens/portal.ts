@@ -2,15 +2,7 @@
 import { Failure, failure } from './errors.ts'
 import { type Page, type PageRequest, toPage } from './model/page.ts'
 import { BY_PORTAL, type Caller, hasRight, PORTAL_USES, sees } from './model/permissions.ts'
-import {
-  daysOf,
-  endOfCode,
-  endWithin,
-  makerOf,
-  type PortalRequest,
-  type PortalSession,
-  usesOf,
-} from './model/portal.ts'
+import { endOfCode, endWithin, makerOf, type PortalRequest, type PortalSession, usesOf } from './model/portal.ts'
 import { ACCOUNT_KEYS, PORTAL_SESSIONS, SESSIONS } from './model/tables.ts'
 import { newId, type SubAccount, type Timestamp } from './model/token.ts'
 import type { IdentityStore, Parts, PortalStore, SubAccountStore } from './ports.ts'
@@ -60,7 +52,6 @@ export class Portal {
       expiresAt,
       endedAt: null,
     }
-    await this.#noteOrigin(session)
     await this.#parts.store.openPortal(subAccount, session, origin)
     return { session, code: this.#seal('code', session) }
   }
@@ -118,22 +109,6 @@ export class Portal {
     const subAccount = isSeen ? await this.#findSubAccount(accountId, session.subAccountId) : undefined
     if (subAccount === undefined) throw new Failure('session-not-found')
     return store.closePortal(subAccount, id, origin)
-  }
-
-  /** Whether there can be a session that pages of this origin may use. */
-  async allowsOrigin(origin: string): Promise<boolean> {
-    const { store, now } = this.#parts
-    const known = daysOf(now()).map((day) => store.wasSpent(this.#digestOfOrigin(origin, day)))
-    return (await Promise.all(known)).includes(true)
-  }
-
-  async #noteOrigin({ origin, createdAt }: PortalSession): Promise<void> {
-    const [today] = daysOf(createdAt)
-    if (origin !== null) await this.#parts.store.spend([this.#digestOfOrigin(origin, today)], createdAt)
-  }
-
-  #digestOfOrigin(origin: string, day: number): Buffer {
-    return this.#parts.stamps.digest(`portal origin ${origin} on day ${day}`)
   }
 
   /** A session lasts until somebody ends it, and never longer than who has made it could make it. */

@@ -153,7 +153,6 @@ export type StoredLimit = RecordOf<typeof LIMITS>
 export interface SpentStore {
   /** False if one of them was recorded before. */
   spend(digests: readonly Uint8Array[], at: Timestamp): Promise<boolean>
-  wasSpent(digest: Uint8Array): Promise<boolean>
 }
 
 export interface PortalQuery extends PageRequest {

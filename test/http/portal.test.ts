@@ -343,26 +343,20 @@ function describePortal(engine: Engine): void {
       assert.deepEqual([keys.status, allowed(keys)], [200, undefined])
     })
 
-    test('preflights are answered for the origins of sessions, on the paths of the portal, and for nothing else', async () => {
-      const origin = `https://${estate.freshName().replace(' ', '').toLowerCase()}.example`
-      const ask = (path: string, from: string, more: Ask['headers'] = [['access-control-request-method', 'PUT']]) =>
-        estate.ask({ method: 'OPTIONS', path, headers: [['origin', from], ...more] })
-      assert.deepEqual(allowed(await ask(TOKEN, origin)), undefined)
-      await codeOf({ origin })
+    test('preflights are answered for every origin, on the paths of the portal, and for nothing else', async () => {
+      const origin = 'https://never-seen.example'
+      const ask = (path: string, more: Ask['headers'] = [['access-control-request-method', 'PUT']]) =>
+        estate.ask({ method: 'OPTIONS', path, headers: [['origin', origin], ...more] })
       for (const path of [TOKEN, `${TOKEN}/tok_1?x=y`, BEGIN]) {
-        const heard = await ask(path, origin)
+        const heard = await ask(path)
         assert.deepEqual([heard.status, allowed(heard), heard.headers.vary], [204, origin, 'Origin'])
         assert.match(String(heard.headers['access-control-allow-headers']), /authorization.*if-match/)
-        const other = await ask(path, 'https://evil.example')
-        assert.deepEqual([other.status, allowed(other)], [401, undefined])
+        assert.equal(heard.headers['access-control-allow-credentials'], undefined)
       }
       for (const path of ['/api/v1/verify', '/oauth2/introspect', '/auth/session', '/metrics', '/']) {
-        assert.equal(allowed(await ask(path, origin)), undefined, path)
+        assert.equal(allowed(await ask(path)), undefined, path)
       }
-      assert.equal((await ask(TOKEN, origin, [])).status, 401)
-      clock.offset += 48 * HOUR
-      assert.equal(allowed(await ask(TOKEN, origin)), undefined)
-      clock.offset -= 48 * HOUR
+      assert.equal((await ask(TOKEN, [])).status, 401)
     })
 
     test('the history says who has made the session, and of each change in which session it was made', async () => {

@@ -45,12 +45,15 @@ export function requirePortalOrigin(request: FastifyRequest, { origin }: PortalS
   request.allowedOrigin = origin
 }
 
-/** Asked by a browser before it sends such a request. It does not say which session that is about. */
-export async function answerPreflight(portal: Portal, request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
+/**
+ * Asked by a browser before it sends such a request. It does not say which session that is about, so any origin may ask: browsers
+ * may send no cookie then, and the response to the request itself is for the origin of its session.
+ */
+export function answerPreflight(request: FastifyRequest, reply: FastifyReply): boolean {
   const { origin, 'access-control-request-method': method } = request.headers
   const [path = ''] = request.url.split('?', 1)
   const isPreflight = request.method === 'OPTIONS' && origin !== undefined && method !== undefined && PATHS.test(path)
-  if (!isPreflight || !(await portal.allowsOrigin(origin))) return false
+  if (!isPreflight) return false
   request.allowedOrigin = origin
   reply.code(204).headers(PREFLIGHT).send()
   return true

@@ -230,7 +230,6 @@ class PostgresStore implements Store {
   listVerifiers = outsideRequests(this.#read('verification', reads.listVerifiers))
 
   listSessions = this.#read('shortReads', reads.listSessions)
-  wasSpent = this.#read('shortReads', reads.wasSpent)
   findRequest = this.#read('shortReads', reads.findRequest)
   findSubAccount = this.#read('shortReads', reads.findSubAccount)
   findOwner = this.#read('shortReads', reads.findOwner)

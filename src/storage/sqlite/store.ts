@@ -187,7 +187,6 @@ class SqliteStore implements Store, StoreFiles, Revocations {
 
   listAccounts = this.#query('listAccounts')
   listSessions = this.#query('listSessions')
-  wasSpent = this.#query('wasSpent')
   findRequest = this.#query('findRequest')
   findSubAccount = this.#query('findSubAccount')
   findOwner = this.#query('findOwner')

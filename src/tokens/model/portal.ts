@@ -86,14 +86,8 @@ export const endOfCode = ({ createdAt, expiresAt }: PortalSession): Timestamp =>
 
 const DAY_MS = 86_400_000
 
-/** How long a session that has ended is kept, so that its page is told. */
+/** How long a session is kept after its time is over, so that its page is told. */
 export const ENDED_MS = DAY_MS
 
 /** How long it is known what was spent: as long as anything can ask for it, on clocks that differ a little. */
 export const SPENT_MS = 3 * DAY_MS
-
-/** The days on which a session that still lasts can have been made. */
-export function daysOf(at: Timestamp): readonly [today: number, yesterday: number] {
-  const today = Math.floor(at / DAY_MS)
-  return [today, today - 1]
-}

@@ -139,7 +139,7 @@ export const VERIFIERS = table({
   },
 })
 
-/** What counts once: sign-ins that were completed, whether anybody got in or not, and codes of the portal; the portal's origins, too. */
+/** What counts once: sign-ins that were completed, whether anybody got in or not, and codes of the portal. */
 const SPENT_SIGN_INS = table({ name: 'spentSignIns', key: ['digest'], fields: { digest: bytes, spentAt: number } })
 
 export const SUB_ACCOUNTS = table({

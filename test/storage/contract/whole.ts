@@ -148,7 +148,6 @@ export function describeWhole(open: OpenEmptyStore): void {
       // A method that is added to the store has to be added here.
       const attempts: Record<Exclude<keyof Store, NotAsked>, () => unknown> = {
         findKeyById: () => closed.findKeyById('key_x'),
-        wasSpent: () => closed.wasSpent(estate.digest()),
         findSessionById: () => closed.findSessionById('ses_x'),
         findPortalSession: () => closed.findPortalSession('por_x'),
         listPortalSessions: () => closed.listPortalSessions(account.id, { ...FIRST_PAGE, at: 0, within: null }),

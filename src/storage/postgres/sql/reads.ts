@@ -49,7 +49,6 @@ function asked<Args extends readonly unknown[], Answer>(query: Query<Args, Answe
 export const findAccount = asked(queries.findAccount)
 export const listAccounts = asked(queries.listAccounts)
 export const findKeyById = asked(queries.findKeyById)
-export const wasSpent = asked(queries.wasSpent)
 export const findSession = asked(queries.findSession)
 export const findSessionById = asked(queries.findSessionById)
 /** Until the transaction ends, it can be renewed but not ended. */
