@@ -30,6 +30,8 @@ const NEEDED: Readonly<Record<string, Right | null>> = {
   'DELETE /api/v1/apiClient/key/:id': 'manageKeys',
   'GET /api/v1/apiClient/session': 'manageKeys',
   'DELETE /api/v1/apiClient/session/:id': 'manageKeys',
+  'GET /api/v1/apiClient/portal-session': 'manageKeys',
+  'DELETE /api/v1/apiClient/portal-session/:id': 'manageKeys',
   'POST /api/v1/apiClient/verifier/lease': 'introspect',
   'POST /api/v1/apiClient/verifier/verify': 'introspect',
   'DELETE /api/v1/apiClient/verifier/:id': 'manageKeys',
