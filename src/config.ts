@@ -21,6 +21,8 @@ interface Reader<Value> {
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 
+const PUBLIC_URL = setting('LATCHKEY_PUBLIC_URL', originUrl)
+
 /** Every setting, in the order in which they are checked. */
 const READERS = {
   databaseUrl: setting('DATABASE_URL', postgresUrl),
@@ -66,13 +68,17 @@ const READERS = {
   /** What the callers of the identity provider may do; everything without it. */
   jwtGrants: setting('LATCHKEY_JWT_GRANTS', asIs),
   /** The identity provider through which people sign in to the console. */
-  oidc: allOrNone({
-    issuer: setting('LATCHKEY_OIDC_ISSUER', issuerUrl),
-    clientId: setting('LATCHKEY_OIDC_CLIENT_ID', asIs),
-    clientSecret: secret('LATCHKEY_OIDC_CLIENT_SECRET'),
-    publicUrl: setting('LATCHKEY_PUBLIC_URL', originUrl),
-    grants: setting('LATCHKEY_OIDC_GRANTS', asIs),
-  }),
+  oidc: allOrNone(
+    {
+      issuer: setting('LATCHKEY_OIDC_ISSUER', issuerUrl),
+      clientId: setting('LATCHKEY_OIDC_CLIENT_ID', asIs),
+      clientSecret: secret('LATCHKEY_OIDC_CLIENT_SECRET'),
+      grants: setting('LATCHKEY_OIDC_GRANTS', asIs),
+    },
+    { publicUrl: PUBLIC_URL },
+  ),
+  /** The origin at which browsers reach this service. */
+  publicUrl: PUBLIC_URL,
   /** Whether an e-mail address counts for grants where the provider does not say that it is verified. */
   trustEmail: setting('LATCHKEY_TRUST_EMAIL', onOff, 'off'),
   trustProxy: setting('LATCHKEY_TRUST_PROXY', proxies, ''),
@@ -167,19 +173,22 @@ function setting<Value>(name: string, parse: Parse<Value>, fallback?: string): R
   }
 }
 
-/** A half-configured identity provider would refuse, or accept, everybody. */
-function allOrNone<All extends Readers>(
+type AllSet<All extends Readers> = { readonly [Key in keyof All]: NonNullable<ReturnType<All[Key]['read']>> }
+
+/** A half-configured identity provider would refuse, or accept, everybody. `also`: needed too, but may be set alone. */
+function allOrNone<All extends Readers, Also extends Readers = Readers>(
   readers: All,
-): Reader<{ readonly [Key in keyof All]: NonNullable<ReturnType<All[Key]['read']>> } | undefined> {
-  const { names, read } = group(readers)
+  also?: Also,
+): Reader<AllSet<All & Also> | undefined> {
+  const [own, whole] = [group(readers), group({ ...readers, ...also })]
+  const isSet = (value: unknown) => value !== undefined
   return {
-    names,
+    names: own.names,
     read(env) {
-      const values = read(env)
-      const isSet = Object.values(values).map((value) => value !== undefined)
-      if (!isSet.includes(true)) return undefined
-      if (!isSet.includes(false)) return values as never
-      const needed = Object.values(readers).map((reader) => reader.names.join(' or '))
+      if (!Object.values(own.read(env)).some(isSet)) return undefined
+      const values = whole.read(env)
+      if (Object.values(values).every(isSet)) return values as never
+      const needed = Object.values({ ...readers, ...also }).map((reader) => reader.names.join(' or '))
       throw new OperatorError(`Set all of ${needed.join(', ')}, or none`)
     },
   }

@@ -105,6 +105,7 @@ async function serve(
   { now, log, metrics, traces, limiter }: ServerOptions & Observers & { now: () => number; log: Logger },
 ): Promise<Omit<RunningServer, 'storeLost'> & Latchkey> {
   const { registry, store } = latchkey
+  warnOfPlainHttp(config, log)
   let draining = false
   // Anyone may call /readyz: calls at the same time share one ping.
   const ping = throttled(() => store.ping(), 0)
@@ -168,7 +169,8 @@ async function serve(
     isDraining: () => draining,
     credentialHeader: config.credentialHeader,
     trustProxy: config.trustProxy,
-    signIn: await signInOf(config, latchkey, log, grants.oidc),
+    publicUrl: config.publicUrl,
+    signIn: await signInOf(config, latchkey, grants.oidc),
     rateLimits: rateLimitsOf(config, metrics, latchkey.limiter ?? limiter),
     outsideReports: outsideReportsOf(config, latchkey, latchkey.limiter ?? limiter),
   })
@@ -274,25 +276,25 @@ async function authenticatorOf(
   return jwtAuthenticator({ ...jwt, fetch }, registry, now, { grants, trustsEmail })
 }
 
+function warnOfPlainHttp({ publicUrl }: Config, log: Logger): void {
+  if (publicUrl === undefined || !isPlainHttp(publicUrl)) return
+  log.warn(
+    { publicUrl },
+    'LATCHKEY_PUBLIC_URL is plain HTTP: who can read the traffic can act as those who sign in. Use HTTPS',
+  )
+}
+
 async function signInOf(
   { oidc, trustEmail: trustsEmail }: Config,
   { fetch }: Latchkey,
-  log: Logger,
   file: GrantsFile | undefined,
 ): Promise<SignIn | undefined> {
   if (oidc === undefined || file === undefined) return undefined
-  const { publicUrl } = oidc
-  if (isPlainHttp(publicUrl)) {
-    log.warn(
-      { publicUrl },
-      'LATCHKEY_PUBLIC_URL is plain HTTP: who can read the traffic can act as those who sign in. Use HTTPS',
-    )
-  }
   const { OidcProvider } = await import('../http/access/oidc.ts')
   const grants = () => file.read()
   const settings = { ...oidc, clientSecret: readSecret(oidc.clientSecret), trustsEmail, fetch }
   const provider = new OidcProvider(settings, () => grants().map(({ claim }) => claim))
-  return { provider, grants, publicUrl }
+  return { provider, grants, publicUrl: oidc.publicUrl }
 }
 
 function readSecret(secret: Secret): string {

@@ -150,3 +150,19 @@ test('keys of an issuer and the issuer itself are fetched over HTTPS, or from th
     refused(/^LATCHKEY_OIDC_ISSUER must/),
   )
 })
+
+test('where browsers reach the service can be said alone; who lets people sign in says it too', () => {
+  const LATCHKEY_PUBLIC_URL = 'https://tokens.example.com/'
+  const { publicUrl, oidc } = readConfig({ LATCHKEY_PUBLIC_URL })
+  assert.deepEqual([publicUrl, oidc], ['https://tokens.example.com', undefined])
+  const provider = {
+    LATCHKEY_OIDC_ISSUER: 'https://id.example.com',
+    LATCHKEY_OIDC_CLIENT_ID: 'latchkey',
+    LATCHKEY_OIDC_CLIENT_SECRET: 'secret',
+    LATCHKEY_OIDC_GRANTS: 'grants.json',
+  }
+  assert.throws(() => readConfig(provider), refused(/^Set all of LATCHKEY_OIDC_ISSUER, .*LATCHKEY_PUBLIC_URL, or none/))
+  assert.equal(readConfig({ ...provider, LATCHKEY_PUBLIC_URL }).oidc?.publicUrl, 'https://tokens.example.com')
+  const { LATCHKEY_OIDC_GRANTS: _, ...incomplete } = { ...provider, LATCHKEY_PUBLIC_URL }
+  assert.throws(() => readConfig(incomplete), refused(/^Set all of .*LATCHKEY_OIDC_GRANTS/))
+})

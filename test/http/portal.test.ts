@@ -398,3 +398,13 @@ const allowed = ({ headers }: Heard) => headers['access-control-allow-origin']
 
 describePortal(sqliteEngine)
 describePortal(postgresEngine)
+
+test('the link to the portal has the address of the service where it is set, with or without sign-in', async () => {
+  const estate = await Estate.open(sqliteEngine, { LATCHKEY_PUBLIC_URL: 'https://tokens.example.com' })
+  const body = { subAccountId: estate.mine.subAccounts[0].id }
+  const heard = await estate.mineAsks({ method: 'POST', path: SESSION, body })
+  const { code, url } = heard.json.data
+  closeConnections()
+  await estate.close()
+  assert.equal(url, `https://tokens.example.com/portal/#code=${code}`)
+})

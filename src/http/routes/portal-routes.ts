@@ -45,7 +45,7 @@ const May = Type.Array(schemas.oneOf<PortalUse>(PORTAL_USES, 'What the session i
 const Code = Type.String({ description: `Works once, within ${CODE_MINUTES} minutes`, examples: ['lk_portal_…'] })
 const expiresAt = schemas.time('When the session ends')
 
-const create = ({ signIn }: ServerParts): AccountRoute => ({
+const create = ({ publicUrl = '' }: ServerParts): AccountRoute => ({
   method: 'POST',
   url: BASE,
   operationId: 'createPortalSession',
@@ -93,7 +93,7 @@ const create = ({ signIn }: ServerParts): AccountRoute => ({
   },
   async answer({ portal }, { caller, body, origin }) {
     const { session, code } = await portal.create(caller, readPortalRequest(body), origin)
-    const url = `${signIn?.publicUrl ?? ''}${PAGE}#code=${code}`
+    const url = `${publicUrl}${PAGE}#code=${code}`
     return { data: { code, url, expiresAt: toTime(session.expiresAt) } }
   },
 })

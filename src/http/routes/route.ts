@@ -72,6 +72,8 @@ export interface ServerParts {
   readonly onChange?: () => void
   /** How people sign in to the console without an account key; undefined if they cannot. */
   readonly signIn?: SignIn | undefined
+  /** The origin at which browsers reach this service, if it is known. */
+  readonly publicUrl?: string | undefined
   /** Of leaked credentials. */
   readonly outsideReports?: OutsideReports | undefined
 }
