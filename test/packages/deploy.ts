@@ -10,6 +10,7 @@ import { test } from 'node:test'
 import { openPostgresStore } from '../../src/storage/postgres/store.ts'
 import { KeyRing } from '../../src/tokens/trust/key-ring.ts'
 import { MasterKey } from '../../src/tokens/trust/vault.ts'
+import { type Block, containsAddress, parseAddress, parseBlock } from '../../src/tokens/verify/addresses.ts'
 import { PostgresServer } from '../support/postgres-server.ts'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -37,6 +38,7 @@ test('the Kubernetes manifests are what the published schemas ask for', async ()
     'Deployment',
     'Job',
     'Namespace',
+    'NetworkPolicy',
     'NetworkPolicy',
     'PodDisruptionBudget',
     'Secret',
@@ -102,6 +104,51 @@ test('the Deployment runs without rights, and what it names is there', () => {
   }
   const { resources } = parse(read('deploy/kubernetes/kustomization.yaml'))
   for (const name of resources) assert.ok(read(`deploy/kubernetes/${name}`))
+})
+
+test('the policies let the pods that serve out to what they are set up for, and the Job to names and PostgreSQL only', () => {
+  const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy')
+  const wayOutOf = (kind: string) => {
+    const { labels } = manifests.find((manifest) => manifest.kind === kind).spec.template.metadata
+    const isChosen = ({ spec }: Manifest) =>
+      Object.entries(spec.podSelector.matchLabels ?? {}).every(([name, value]) => labels[name] === value)
+    return policies.filter(isChosen).flatMap(({ spec }) => spec.egress as Manifest[])
+  }
+  const portsOf = (kind: string) => [
+    ...new Set(wayOutOf(kind).flatMap(({ ports = [] }) => ports.map(({ port }: Manifest) => port as number))),
+  ]
+  assert.deepEqual(portsOf('Deployment'), [53, 5432, 80, 443, 4318])
+  assert.deepEqual(portsOf('Job'), [53, 5432])
+  // What reaches the internet reaches no network of the cluster: that takes a label.
+  const blocks = wayOutOf('Deployment').flatMap(({ to = [] }) => to.flatMap((peer: Manifest) => peer.ipBlock ?? []))
+  const [ipv4, ipv6] = blocks.map(({ cidr, except = [] }: Manifest) => ({
+    cidr: parseBlock(cidr) as Block,
+    except: except.map(parseBlock) as Block[],
+  }))
+  const reaches = ({ cidr, except }: NonNullable<typeof ipv4>, text: string) => {
+    const address = parseAddress(text) ?? []
+    return containsAddress(cidr, address) && !except.some((block: Block) => containsAddress(block, address))
+  }
+  assert.ok(ipv4 && ipv6 && blocks.length === 2)
+  for (const inside of ['10.1.2.3', '172.16.0.1', '192.168.1.1', '169.254.169.254', '100.64.0.1']) {
+    assert.ok(!reaches(ipv4, inside), inside)
+  }
+  for (const outside of ['1.1.1.1', '100.128.0.1', '172.32.0.1']) assert.ok(reaches(ipv4, outside), outside)
+  assert.ok(reaches(ipv6, '2606:4700::1111') && !reaches(ipv6, 'fd00::1'))
+})
+
+test('in compose, the service alone of those behind Caddy has a way out, and the database has none', () => {
+  const { services, networks } = parse(read('deploy/compose/compose.yaml'), { merge: true })
+  const isOpen = (network: string) => networks[network]?.internal !== true
+  const open = (name: string): string[] => services[name].networks.filter(isOpen)
+  assert.deepEqual(
+    Object.keys(services).filter((name) => open(name).length > 0),
+    ['latchkey', 'caddy'],
+  )
+  const [wayOut] = open('latchkey')
+  const sharing = Object.keys(services).filter((name) => services[name].networks.includes(wayOut))
+  assert.deepEqual([sharing, services.latchkey.ports], [['latchkey'], undefined])
+  assert.ok(!isOpen('inner'))
 })
 
 test('compose.yaml is what the published schema asks for, and Caddy takes its file', () => {
