@@ -112,7 +112,7 @@ function discover({ issuer, clientId, clientSecret, fetch }: OidcSettings): Prom
   return client.discovery(server, clientId, clientSecret, authenticateClient(clientSecret), {
     timeout: TIMEOUT_SECONDS,
     execute,
-    [client.customFetch]: (url, { body = null, ...options }) => fetch(url, { ...options, body }),
+    [client.customFetch]: (url, options) => fetch(url, options as RequestInit),
   })
 }
 
