@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Part } from './world.ts'
+import { openMenu, rowOf } from './world.ts'
 
 const SIGN_IN_BYTES = 110_000
 const FIRST_LOAD_BYTES = 250 * 1024
@@ -161,6 +162,36 @@ export const describeDelivery: Part = (world) => {
       await page.getByRole('link').filter({ hasText: text }).first().waitFor()
       assert.equal(await rows.count(), 0)
     }
+  })
+
+  test('a file that does not arrive takes nothing from somebody who has begun something: the page says so, and goes on', async () => {
+    const tenant = await world().tenant([{ name: 'one' }])
+    const page = await world().page()
+    const { promise: isClicked, resolve } = Promise.withResolvers<void>()
+    await page.route('**/assets/later-*.js', async (route) => {
+      await isClicked
+      await route.abort()
+    })
+    await world().enter(page, tenant, 'tokens')
+    await openMenu(page, 'one', 'Rename')
+    resolve()
+    await page.getByRole('alert').getByText('A part of this page could not be loaded').first().waitFor()
+    await rowOf(page, 'one').waitFor()
+    await page.unroute('**/assets/later-*.js')
+    await page.getByRole('button', { name: 'Load the page again' }).last().click()
+    await openMenu(page, 'one', 'Rename')
+    await page.getByLabel('New name of one').waitFor()
+  })
+
+  test('a page that nobody has used yet gets a file that did not arrive by itself', async () => {
+    const tenant = await world().tenant([{ name: 'one' }])
+    const page = await world().page()
+    await page.route('**/assets/later-*.js', (route) => route.abort(), { times: 1 })
+    const isReloaded = page.waitForResponse('**/assets/later-*.js')
+    await world().enter(page, tenant, 'tokens')
+    await isReloaded
+    await openMenu(page, 'one', 'Rename')
+    await page.getByLabel('New name of one').waitFor()
   })
 
   test('the first view needs at most 250 KiB over the wire, with gzip as with brotli, and from this host alone', async () => {

@@ -52,6 +52,15 @@ export const describeSubAccounts: Part = (world) => {
     await page.getByRole('dialog').waitFor({ state: 'detached' })
   })
 
+  test('a sub-account whose page was just opened can be edited at once', async () => {
+    const tenant = await world().tenant()
+    const page = await world().signedIn(tenant, `sub-accounts/${tenant.subAccounts[0]?.id}`)
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
+    await page.getByRole('dialog').getByLabel('Name').fill('North East')
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { name: 'North East', level: 1 }).waitFor()
+  })
+
   test('one is created and edited, with the reason at the field that is wrong', async () => {
     const tenant = await world().tenant([], [])
     const page = await world().signedIn(tenant, 'sub-accounts')

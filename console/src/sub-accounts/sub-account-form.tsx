@@ -43,9 +43,9 @@ export function CreateSubAccount({ close }: { close: () => void }) {
   )
 }
 
-/** Read before it is edited: a list may show an earlier version. */
+/** Read before it is edited, however fresh what is shown is: a list may show an earlier version. */
 export function EditSubAccount({ id, close }: { id: string; close: () => void }) {
-  const found = useQuery(queries.subAccount(useClient(), id))
+  const found = useQuery({ ...queries.subAccount(useClient(), id), staleTime: 0 })
   const query = { ...found, data: found.isFetchedAfterMount ? found.data : undefined }
   return (
     <QueryResult query={query} what="the sub-account">
