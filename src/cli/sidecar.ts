@@ -50,7 +50,7 @@ async function runSidecar(options: Options, output: Output): Promise<void> {
     ...{ server, key, name, leaseSeconds: wholeSeconds(leaseSeconds), trustProxy, credentialHeader },
     listen: parseListen(listen, '--listen'),
     listenAdmin: listenAdmin === undefined ? undefined : parseListen(listenAdmin, '--listen-admin'),
-      onLeaseLost: ({ code, message }) => output.stderr(`The lease is lost (${code}): ${message}. ${UNTIL_HELD}`),
+    onLeaseLost: ({ code, message }) => output.stderr(`The lease is lost (${code}): ${message}. ${UNTIL_HELD}`),
   }).catch((error: LatchkeyError | Error) => {
     throw 'requestId' in error ? new ServerFailure(error.code, `${server}: ${error.message}`) : error
   })
