@@ -255,11 +255,17 @@ export function asked(memory: Memory, sentAt: Times): Question {
   return question
 }
 
-/** `entry`: undefined where there is no answer, or nothing that may be remembered. True if it is remembered. */
-export function answered(memory: Memory, question: Question, hash: string, entry: ReadyEntry | undefined): boolean {
+/** `entry`: undefined where there is no answer; null for one that may not be remembered, which ends what was. True if it is remembered. */
+export function answered(
+  memory: Memory,
+  question: Question,
+  hash: string,
+  entry: ReadyEntry | null | undefined,
+): boolean {
   const { lease, entries, hashes, maxEntries } = memory
   memory.questions.delete(question)
-  if (entry === undefined || lease === undefined || mayBeOlder(question, entry)) return false
+  if (entry === null) drop(memory, hash)
+  if (!entry || lease === undefined || mayBeOlder(question, entry)) return false
   drop(memory, hash)
   const [oldest] = entries.keys()
   if (oldest !== undefined && entries.size >= maxEntries) drop(memory, oldest)

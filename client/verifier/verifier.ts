@@ -240,13 +240,13 @@ export class LeasedVerifier implements Verifier {
     this.#sent++
     this.#countFromService++
     const question = asked(this.#memory, this.#clock())
-    let entry: ReadyEntry | undefined
+    let entry: ReadyEntry | null | undefined
     try {
       const { timeoutMs = TIMEOUT_MS } = this.#options
       const answer = (await this.#post('verify', body, { timeoutMs, retries: 1 })) as Answered
       const { entry: sentEntry, limitHeaders: limits, ...verdict } = answer
-      entry = sentEntry && readyEntry(sentEntry)
-      if (entry === undefined) this.#neverRemember(name)
+      entry = sentEntry ? readyEntry(sentEntry) : null
+      if (entry === null) this.#neverRemember(name)
       return { verdict: { ...verdict, source: 'service' }, limits }
     } catch (error) {
       if (error instanceof LatchkeyError && error.code === 'invalid-request') throw error

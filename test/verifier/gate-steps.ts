@@ -362,7 +362,7 @@ function ask(world: World): World {
   const ids = { tokenId: ID, subAccountId: 'sub', accountId: 'acc' }
   const refused = token?.status === 'active' ? null : ('inactive' as const)
   const entry = { ...ids, version: token?.version ?? 0, refused, endsInMs: null, policies: [null, null] as const }
-  answered(memory, question, 'first', isThere ? readyEntry(entry) : undefined)
+  answered(memory, question, 'first', isThere ? readyEntry(entry) : null)
   return { ...world, memory }
 }
 
