@@ -180,7 +180,7 @@ test('the whole store is known to its engines and to what opens or wraps it: all
   const whole = /import type \{[^}]*\bStore\b[^}]*\} from '[^']*\/ports\.ts'/
   const knowing = sources.filter((file) => whole.test(readFileSync(join(root, file), 'utf8')))
   const engines = ['src/storage/postgres/store.ts', 'src/storage/sqlite/store.ts']
-  const wrapping = ['src/http/observe/metrics.ts', 'src/tokens/confirmation.ts', 'src/tokens/store-methods.ts']
+  const wrapping = ['src/http/observe/metrics.ts', 'src/tokens/gate.ts', 'src/tokens/store-methods.ts']
   assert.deepEqual(knowing.sort(), ['src/compose.ts', ...wrapping, ...engines].sort())
 })
 

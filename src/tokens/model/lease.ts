@@ -5,7 +5,6 @@
 // change has committed before it looks for verifiers, and is answered when each of them has confirmed it, or when no lease from
 // before can be left: any call that commits after the change reads what was changed after that, so the answer that prolongs the
 // lease has the change in it.
-import type { BegunLease } from '../trust/revocations.ts'
 import { ALL_ACCOUNTS } from './permissions.ts'
 import type { RecordOf } from './table.ts'
 import type { Timestamp, VERIFIERS } from './tables.ts'
@@ -17,6 +16,15 @@ export const LEASE_SECONDS = { least: 2, usual: 10, most: 60 } as const
 
 /** Added to a term: for clocks that run at different speeds. A verifier uses less than the whole term, too. */
 export const MARGIN_MS = 200
+
+/** As the revocation journal has it: a verifier may decide by what it remembers from now on. */
+export interface BegunLease {
+  readonly kind: 'lease'
+  readonly id: string
+  readonly accountId: string
+  readonly at: Timestamp
+  readonly termMs: number
+}
 
 /** A lease of which all that is known is that it may be held: it has confirmed nothing, and is waited for until it has run out. */
 export function unknownLease({ id, accountId, at, termMs }: Omit<BegunLease, 'kind'>): Verifier {

@@ -2,6 +2,7 @@
 // records what was switched off or on, deleted or rotated, and earlier expiries, so that restoring a backup does not reactivate
 // what was revoked after it. It does not record policies and later expiries. It also records the leases of verifiers, so that a
 // restored store knows for whom its changes have to wait. Pure.
+import type { BegunLease } from '../model/lease.ts'
 import type { Timestamp, TokenRecord } from '../model/token.ts'
 import type { Rotation, TokenUpdate } from '../model/update.ts'
 import type { Stamps } from './vault.ts'
@@ -36,15 +37,6 @@ export type TokenRevocation = {
       readonly formerUntil: Timestamp
     }
 )
-
-/** A verifier may decide by what it remembers from now on. */
-export interface BegunLease {
-  readonly kind: 'lease'
-  readonly id: string
-  readonly accountId: string
-  readonly at: Timestamp
-  readonly termMs: number
-}
 
 /** The journal's end as the store has it, written in the transaction of the change. */
 export interface JournalPosition {

@@ -1,6 +1,5 @@
 // The stamp of a row ties the fields that decide who gets in together: a row edited in the database no longer matches its
 // stamp and authenticates nobody. `tables.ts` says which fields these are.
-import { isDeepStrictEqual } from 'node:util'
 import type { RecordOf, Table, Value } from '../model/table.ts'
 import type { Stamps } from './vault.ts'
 
@@ -39,13 +38,12 @@ export function isGenuine<Stored extends Table>(table: Stored, row: Stamped<Cove
 
 /** Whether a change concerns who gets in: a field that the stamp covers, of which the version only counts the changes. */
 export function isDecisive<Stored extends Table>(
-  table: Stored,
+  { stamp }: Stored,
   before: Covered<Stored>,
   after: Covered<Stored>,
 ): boolean {
-  const counted = (row: Covered<Stored>) =>
-    stampedValues(table, { ...row, version: null } as Readonly<Record<string, Value>>)
-  return !isDeepStrictEqual(counted(before), counted(after))
+  const fields = (stamp?.fields ?? []) as readonly (keyof Covered<Stored>)[]
+  return fields.some((field) => field !== 'version' && before[field] !== after[field])
 }
 
 function stampedValues({ stamp, added = [] }: Table, row: Readonly<Record<string, Value>>): Value[] {

@@ -1,10 +1,15 @@
 // Verifiers that hold a lease: see model/lease.ts.
 import { Failure } from '../../../tokens/errors.ts'
 import type { Renewal } from '../../../tokens/event-ports.ts'
-import { EVICTED_MS, MOST_VERIFIERS, unknownLease, type Verifier } from '../../../tokens/model/lease.ts'
+import {
+  type BegunLease,
+  EVICTED_MS,
+  MOST_VERIFIERS,
+  unknownLease,
+  type Verifier,
+} from '../../../tokens/model/lease.ts'
 import { VERIFIERS } from '../../../tokens/model/tables.ts'
 import type { Origin } from '../../../tokens/record/history.ts'
-import type { BegunLease } from '../../../tokens/trust/revocations.ts'
 import { VERIFIER } from '../../columns.ts'
 import type { Connection } from '../sqlite-connection.ts'
 import type { Transaction } from '../transaction.ts'
