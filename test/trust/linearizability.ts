@@ -82,6 +82,8 @@ export interface Load {
   readonly flippers?: number
   /** Outcomes other than a clear yes or no, such as 503 while the database is cut off. */
   readonly tolerateFaults?: boolean
+  /** Some tokens are switched off by leak reports, and what was left open is sent again: its answer must not come too early. */
+  readonly sendsAgain?: boolean
   /** Who looks, instead of callers over HTTP. Only the answer to a change tells them of it, not a read that shows it. */
   readonly look?: (traces: ReadonlyMap<string, TokenTrace>, left: Left, count: Count) => Promise<void>
 }
@@ -104,6 +106,8 @@ export interface Outcome {
 }
 
 const FLIPPERS = 8
+/** Of so many turns, one is a leak report. */
+const REPORTED = 5
 const LOOKERS = 24
 
 /** Each token is flipped by one client at a time, so that its changes have one order; it is looked at by all. */
@@ -125,15 +129,20 @@ export async function runLoad(load: Load): Promise<Outcome> {
   const flipper = async (wire: Wire, own: readonly Target[]) => {
     for (let turn = 0; left.flips > 0 && own.length > 0; turn++) {
       left.flips--
-      const { id } = own[turn % own.length] ?? { id: '' }
+      const { id, credential } = own[turn % own.length] ?? { id: '', credential: '' }
       const flips = traces.get(id)?.flips ?? []
       const last = flips.at(-1)
       const active = !last?.active
-      const start = open.get(id) ?? now()
+      const asked = now()
+      const start = open.get(id) ?? asked
       const body = `{"status":"${active ? 'active' : 'inactive'}"}`
       // One that was left open may still be made: never after another one.
       const ifMatch = `If-Match: "${last?.version}"\r\n`
-      const status = await wire.ask('PUT', `/api/v1/apiClient/token/${id}`, load.key, body, ifMatch).then(
+      const put = (header: string) => wire.ask('PUT', `/api/v1/apiClient/token/${id}`, load.key, body, header)
+      const report = () => wire.ask('POST', '/api/v1/apiClient/leak', load.key, JSON.stringify({ text: credential }))
+      const isReport = load.sendsAgain === true && !active && turn % REPORTED === 0
+      const ask = isReport && start === asked ? report : put
+      const status = await ask(ifMatch).then(
         (reply) => reply.status,
         () => 0,
       )
@@ -144,8 +153,11 @@ export async function runLoad(load: Load): Promise<Outcome> {
       } else if (load.tolerateFaults) {
         count.faults++
         left.flips++
-        if (await settle(wire, id, flips, start, load)) open.delete(id)
-        else open.set(id, start)
+        if (!(await settle(wire, id, flips, start, load))) open.set(id, start)
+        else {
+          open.delete(id)
+          if (load.sendsAgain) await sendAgain(isReport ? report : () => put(''), flips)
+        }
       } else throw new Error(`PUT was answered ${status}`)
     }
   }
@@ -191,6 +203,19 @@ export async function runLoad(load: Load): Promise<Outcome> {
   for (const wire of wires) wire?.close()
   const found = [...traces.values()].flatMap(violations)
   return { flips: count.flips, verifications: count.looks, faults: count.faults, violations: found }
+}
+
+/** The answer to what was made already: an order of off moves the version, and nothing else. One without an answer is found by the next. */
+async function sendAgain(ask: () => Promise<{ readonly status: number }>, flips: Flip[]): Promise<void> {
+  const start = now()
+  const last = flips.at(-1)
+  const status = await ask().then(
+    (reply) => reply.status,
+    () => 0,
+  )
+  if (status !== 200 || last === undefined) return
+  if (last.active) flips.splice(-1, 1, { ...last, end: now() })
+  else flips.push({ ...last, version: last.version + 1, start, end: now() })
 }
 
 /** After an answer that leaves the outcome open, asks until the token tells which version it is at. False if it is not changed. */

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -56,8 +57,16 @@ class Instance {
   }
 
   async restart(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    await this.end(signal)
+    await this.startAgain()
+  }
+
+  async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     this.#process.kill(signal)
     await this.#process.exited
+  }
+
+  async startAgain(): Promise<void> {
     this.#process = this.#start()
     await this.#lead()
   }
@@ -121,6 +130,8 @@ class Verifying {
 }
 
 interface World {
+  /** Replaces the store by what it was when this was last called. */
+  readonly putBack?: (() => void) | undefined
   readonly instances: readonly Instance[]
   readonly processes: readonly Verifying[]
 }
@@ -133,6 +144,12 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   'an instance frozen': ({ instances }, pick) => pick(instances).freeze(),
   'an instance killed': ({ instances }, pick) => pick(instances).restart('SIGKILL'),
   'an instance restarted': ({ instances }, pick) => pick(instances).restart('SIGTERM'),
+  'an older store put back': async ({ instances, putBack }) => {
+    if (putBack === undefined) return
+    await Promise.all(instances.map((each) => each.end('SIGKILL')))
+    putBack()
+    await Promise.all(instances.map((each) => each.startAgain()))
+  },
   'connections cut': ({ instances }, pick) => pick(instances).cut(),
   'connections slow': ({ instances }, pick) => pick(instances).slow(200),
   'wall clock set': ({ processes }, pick) =>
@@ -140,6 +157,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
 }
 
 interface Run extends Length {
+  readonly putBack?: World['putBack']
   readonly start: readonly (() => Process)[]
   readonly estate: Targets
   readonly alteration?: Alteration | undefined
@@ -177,7 +195,7 @@ async function runVerifiers(run: Run): Promise<Found> {
         return process.begin({ ...setup, alteration: run.alteration }, onSeen)
       }),
     )
-    await makeFaults(run, { instances, processes }, isOver, made)
+    await makeFaults(run, { instances, processes, putBack: run.putBack }, isOver, made)
     while (!isOver()) await pause(10)
   }
   try {
@@ -185,7 +203,17 @@ async function runVerifiers(run: Run): Promise<Found> {
     const { key, tokens } = run.estate
     const { flips, verifications } = run
     return {
-      ...(await runLoad({ urls, key, tokens, flips, verifications, flippers: TOKENS, tolerateFaults: true, look })),
+      ...(await runLoad({
+        urls,
+        key,
+        tokens,
+        flips,
+        verifications,
+        flippers: TOKENS,
+        tolerateFaults: true,
+        sendsAgain: true,
+        look,
+      })),
       fromMemory,
       faultsMade: made,
     }
@@ -260,6 +288,7 @@ interface Surroundings {
   readonly open: () => Promise<{
     readonly start: (alteration?: Alteration) => readonly (() => Process)[]
     readonly estate: (tokens: number) => Promise<Targets>
+    readonly putBack?: () => void
     readonly close: () => void | Promise<void>
   }>
 }
@@ -273,6 +302,7 @@ const embedded: Surroundings = {
     return {
       start: (alteration) => [begin(alteration), begin(alteration)],
       estate: (tokens) => makeTargetsIn({ LATCHKEY_DATA_DIR: cli.dataDir }, tokens),
+      putBack: () => putBack(cli.dataDir),
       close: () => cli.dispose(),
     }
   },
@@ -293,6 +323,20 @@ const onPostgres: Surroundings = {
       },
     }
   },
+}
+
+/** The database only: its journal is the one of all that was answered. */
+function putBack(folder: string): void {
+  const older = join(folder, 'older')
+  const isDatabase = (name: string) => name.startsWith('latchkey.db')
+  const names = readdirSync(folder).filter(isDatabase)
+  const kept = existsSync(older) ? readdirSync(older) : []
+  mkdirSync(`${older}.next`)
+  for (const name of names) copyFileSync(join(folder, name), join(`${older}.next`, name))
+  if (kept.length > 0) for (const name of names) rmSync(join(folder, name))
+  for (const name of kept) copyFileSync(join(older, name), join(folder, name))
+  rmSync(older, { recursive: true, force: true })
+  renameSync(`${older}.next`, older)
 }
 
 function started(cli: Cli, env: Readonly<Record<string, string>>, alteration: Alteration | undefined): Process {
@@ -334,7 +378,12 @@ function describeOn(surroundings: Surroundings, length: Length, controls: readon
 
     const { flips, verifications, processes, verifiersEach } = length
     test(`of ${verifications} verifications in ${processes * verifiersEach} verifiers beside ${flips} changes, none shows an older state than was answered`, async (t) => {
-      const outcome = await runVerifiers({ ...length, start: opened.start(), estate: await opened.estate(TOKENS) })
+      const outcome = await runVerifiers({
+        ...length,
+        start: opened.start(),
+        estate: await opened.estate(TOKENS),
+        putBack: opened.putBack,
+      })
       const { faultsMade } = outcome
       const faults = Object.entries(faultsMade).map(([name, count]) => `${name} ${count}`)
       const done = `${outcome.flips} changes, ${outcome.verifications} verifications (${outcome.fromMemory} from memory)`
