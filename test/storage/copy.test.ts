@@ -333,7 +333,7 @@ describe('a copy', () => {
     )
     // A store that is copied has one master key, which seals.
     const derived =
-      /^(latchkey_migrations|token_search|token_counts|token_tags|rate_limits|confirmed_timeline|homes|instance_marks|claims)\.|\.folded_text$|^vault\.seals$|^history\.xid$/
+      /^(latchkey_migrations|token_search|token_counts|token_tags|rate_limits|confirmed_timeline|homes|instance_marks|claims)\.|\.folded_text$|^vault\.seals$|^history\.xid$|^history_heads\.decided$/
     const kept = found.map(({ column }) => column).filter((column) => !derived.test(column))
     assert.deepEqual(kept.sort(), columns.sort())
     const db = new DatabaseSync(join(cli.dataDir, 'latchkey.db'), { readOnly: true })
@@ -344,7 +344,7 @@ describe('a copy', () => {
       .all() as { column: string }[]
     db.close()
     const made =
-      /^(token_grams|token_counts|token_tags|revocation_journal|claims\.|sqlite_)|\.(no|folded_text|folded_name)$|^vault\.seals$/
+      /^(token_grams|token_counts|token_tags|revocation_journal|store_life|claims\.|sqlite_)|\.(no|folded_text|folded_name|decided)$|^vault\.seals$/
     assert.deepEqual(
       own
         .map(({ column }) => column)

@@ -121,7 +121,7 @@ export class RealStore implements Explored<string> {
 
   #opened(folder: string) {
     const connection = new Reopening(join(folder, DATABASE), 'write', [])
-    const writer = new Writer(connection, join(folder, JOURNAL), this.#stamps, false)
+    const writer = new Writer(connection, join(folder, JOURNAL), this.#stamps)
     const { obstacle } = writer.open(false)
     if (obstacle === undefined) return { writer, connection }
     writer.close()

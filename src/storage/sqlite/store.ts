@@ -1,4 +1,5 @@
 // The embedded engine: short reads on the event loop, long reads on reader threads, all changes on a writer thread.
+import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync } from 'node:fs'
 import { Failure, failure, OperatorError } from '../../tokens/errors.ts'
 import { inOrder, type Slice, type TokenQuery } from '../../tokens/model/page.ts'
@@ -88,7 +89,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   // SQLite has synced the new WAL's name too, but ignores an error of that sync.
   syncPath(dataDir)
   const files = [path, `${path}-wal`].map(noteOpened)
-  const data = { path, files, storeSecret, journalPath, acceptRevocationLoss, serves }
+  const data = { path, files, storeSecret, journalPath, acceptRevocationLoss }
   let store: SqliteStore | undefined
   const onRestarted = (recovery: Recovery) => store?.refuseIfObstructed(recovery)
   const starting = RestartingThread.start({ ...data, role: 'writer' }, { onEnded, onRestarted })
@@ -97,7 +98,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     throw error
   })
   const readers = new Readers(data, onEnded)
-  store = new SqliteStore(db, writer, readers, new Stamps(storeSecret), files)
+  store = new SqliteStore(db, writer, readers, new Stamps(storeSecret), files, serves)
   return { store, files: store, storeSecret, applied, replayed: writer.recovery.replayed }
 }
 
@@ -113,6 +114,8 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   #checkedAt = performance.now()
   /** Sent to the writer and not answered. */
   #changes = 0
+  readonly #serves: boolean
+  #life: Promise<void> | undefined
 
   constructor(
     db: Connection,
@@ -120,8 +123,10 @@ class SqliteStore implements Store, StoreFiles, Revocations {
     readers: Readers,
     stamps: Stamps,
     files: readonly OpenedFile[],
+    serves: boolean,
   ) {
     this.#db = db
+    this.#serves = serves
     this.#stamps = stamps
     this.#memory = new Memory(db, stamps)
     this.#writer = writer
@@ -149,8 +154,8 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   updateSubAccount = this.#change('updateSubAccount')
   insertTokens = this.#change('insertTokens')
   changeToken = this.#change('changeToken')
-  insertVerifier = this.#write('insertVerifier')
-  renewVerifiers = this.#write('renewVerifiers')
+  insertVerifier = this.#inLife(this.#write('insertVerifier'))
+  renewVerifiers = this.#inLife(this.#write('renewVerifiers'))
   evictVerifier = this.#write('evictVerifier')
   endLease = this.#write('endLease')
   saveUses = this.#write('saveUses')
@@ -159,6 +164,7 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   ageUsage = this.#write('ageUsage')
   reserveUnits = this.#write('reserveUnits')
   readonly #probe = this.#write('probe')
+  readonly #beginLife = this.#write('beginLife')
   changeMasterKey = this.#write('changeMasterKey')
   resealTokens = this.#write('resealTokens')
   resealWebhooks = this.#write('resealWebhooks')
@@ -194,8 +200,8 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   findLimits = this.#query('findLimits')
   findRecent = this.#query('findRecent')
   findTokensByNames = this.#query('findTokensByNames')
-  findNews = this.#query('findNews')
-  findMark = this.#query('findMark')
+  findNews = this.#inLife(this.#query('findNews'))
+  findMark = this.#inLife(this.#query('findMark'))
   listVerifiers = this.#query('listVerifiers')
   readHeads = this.#query('readHeads')
   listWebhooks = this.#query('listWebhooks')
@@ -311,6 +317,25 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   #write<Name extends keyof typeof writes>(name: Name) {
     type Operation = (typeof writes)[Name]
     return (...args: Rest<Operation>) => this.#askWriter(name, args) as Promise<Result<Operation>>
+  }
+
+  /**
+   * What has to do with the positions of verifiers. A server begins a life of the store with the first such call, not with its start: a
+   * start that fails changes nothing.
+   */
+  #inLife<Args extends readonly unknown[], Answer>(call: (...args: Args) => Promise<Answer>) {
+    return async (...args: Args): Promise<Answer> => {
+      if (this.#serves) await this.#begun()
+      return call(...args)
+    }
+  }
+
+  #begun(): Promise<void> {
+    this.#life ??= this.#beginLife(randomBytes(8).toString('hex')).catch((error: unknown) => {
+      this.#life = undefined
+      throw error
+    })
+    return this.#life
   }
 
   async #askWriter(name: string, args: readonly unknown[]): Promise<unknown> {

@@ -5,6 +5,7 @@
 import type { News } from '../../../tokens/event-ports.ts'
 import type { Change } from '../../../tokens/model/lease.ts'
 import type { Connection } from '../sqlite-connection.ts'
+import type { Transaction } from '../transaction.ts'
 
 const PLACE = 'SELECT no, hex(substr(stamp, 1, 8)) FROM history WHERE no'
 const AT_END = `${PLACE} = (SELECT max(no) FROM history)`
@@ -52,6 +53,6 @@ export function findMark(db: Connection, accountId: string): string {
 }
 
 /** Positions of before are not known any more: verifiers forget everything. */
-export function beginLife(db: Connection, id: string): void {
+export function beginLife({ db }: Transaction, id: string): void {
   db.run('INSERT OR REPLACE INTO store_life (only, id) VALUES (1, ?)', id)
 }

@@ -9,6 +9,7 @@ import { PRECISION_MS } from '../../../tokens/verify/recent-verifications.ts'
 import type { Transaction } from '../transaction.ts'
 import { requireSealing } from './sealing.ts'
 
+export { beginLife } from './news.ts'
 export { saveRecent } from './recent-verifications.ts'
 export { addUsage, ageUsage } from './usage-writes.ts'
 export { endLease, evictVerifier, insertVerifier, renewVerifiers } from './verifiers.ts'

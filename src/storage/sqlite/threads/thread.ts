@@ -20,19 +20,17 @@ export interface ThreadData {
   readonly storeSecret: Uint8Array
   readonly journalPath: string
   readonly acceptRevocationLoss: boolean
-  /** Verifiers ask this process. */
-  readonly serves: boolean
 }
 
 const port = parentPort
 if (port === null) throw new Error('thread.ts runs as a worker thread')
-const { path, files, role, storeSecret, journalPath, acceptRevocationLoss, serves } = workerData as ThreadData
+const { path, files, role, storeSecret, journalPath, acceptRevocationLoss } = workerData as ThreadData
 const stamps = new Stamps(storeSecret)
 const connection = new Reopening(path, role === 'writer' ? 'write' : 'read', files)
 port.postMessage(role === 'writer' ? startWriter(port) : startReader(port))
 
 function startWriter(port: MessagePort): Recovery {
-  const writer = new Writer(connection, journalPath, stamps, serves)
+  const writer = new Writer(connection, journalPath, stamps)
   const queue = new CommitQueue<Call>({
     async commit(batch) {
       port.postMessage(await writer.commit(batch))

@@ -1,6 +1,5 @@
 // Commits batches of changes, each as one transaction, and answers when the commit and its line of the revocation journal are
 // durable. Knows nothing of threads.
-import { randomBytes } from 'node:crypto'
 import { Failure, failure } from '../../../tokens/errors.ts'
 import type { Stamps } from '../../../tokens/trust/vault.ts'
 import type { Change } from '../../changes/change.ts'
@@ -8,7 +7,6 @@ import * as changes from '../../changes/operations.ts'
 import { checkpointIfDue } from '../files/checkpoint.ts'
 import { Journal, OutOfStep, type Recovery } from '../journal/journal.ts'
 import { makeChange } from '../sql/make-change.ts'
-import { beginLife } from '../sql/news.ts'
 import { mergeAlong, tidySearch } from '../sql/search-index.ts'
 import * as writes from '../sql/writes.ts'
 import { isBusy, isFull, isStoreFault } from '../sqlite-connection.ts'
@@ -30,16 +28,13 @@ export class Writer {
   readonly #stamps: Stamps
   /** Whether the journal is known to be in step with the store. */
   #inStep = false
-  /** Verifiers ask this process, and it has not begun a life of the store yet. */
-  #isUnbegun: boolean
   /** Names since the last full merge of the search index. At the start unknown, so a merge is due. */
   #indexed = NAMES_BEFORE_FULL_MERGE
 
-  constructor(connection: Reopening, journalPath: string, stamps: Stamps, serves: boolean) {
+  constructor(connection: Reopening, journalPath: string, stamps: Stamps) {
     this.#connection = connection
     this.#journal = new Journal(journalPath)
     this.#stamps = stamps
-    this.#isUnbegun = serves
   }
 
   /** Reconciles journal and store. Throws when the database cannot be opened. */
@@ -134,8 +129,6 @@ export class Writer {
     const transaction = new Transaction(this.#connection.get(), this.#stamps)
     const { obstacle, replayed } = this.#journal.recover(transaction, acceptLoss)
     if (obstacle !== undefined) throw failure('revocations-unknown', new Error(obstacle))
-    if (this.#isUnbegun) beginLife(transaction.db, randomBytes(8).toString('hex'))
-    this.#isUnbegun = false
     this.#inStep = true
     return replayed
   }

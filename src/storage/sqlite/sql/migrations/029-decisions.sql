@@ -2,7 +2,7 @@
 -- decided before is confirmed by every call in a new life of the store.
 ALTER TABLE history_heads ADD COLUMN decided INTEGER;
 
--- Begins again with each server that opens the store: a position of a former life may be one that an older copy of the file never had.
+-- Begins again with each server that verifiers ask: a position of a former life may be one that an older copy of the file never had.
 CREATE TABLE store_life (only INTEGER PRIMARY KEY CHECK (only = 1), id TEXT NOT NULL) STRICT;
 
 -- As before, but a row may stand for leases of which only the journal or the operator knows, and their accounts need not be there.
