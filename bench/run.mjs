@@ -10,7 +10,7 @@ const lock = readFileSync(join(here, 'package-lock.json'), 'utf8')
 const isInstalled = existsSync(stamp) && readFileSync(stamp, 'utf8') === lock
 if (!isInstalled && !process.argv.some((argument) => argument === '--no-peers' || argument === '--help')) {
   console.error('Installing what is compared with (once) ...')
-  const { status } = spawnSync('npm', ['ci', '--loglevel=error'], {
+  const { status } = spawnSync('npm', ['ci', '--ignore-scripts', '--loglevel=error'], {
     cwd: here,
     stdio: ['ignore', 'inherit', 'inherit'],
   })

@@ -40,6 +40,8 @@ function install(dev) {
   // What the lock file names and nothing else, or an error. The packages of other platforms are not asked for.
   const args = [
     ...['ci', `--${dev}=dev`, '--include=optional', '--prefer-offline', '--loglevel=error'],
+    // No package needs a script of its own. Not in .npmrc, where it would also turn off the `pre` scripts that run this file.
+    '--ignore-scripts',
     // A registry that cannot be reached is reported within seconds, not minutes.
     ...['--fetch-retries=1', '--fetch-retry-mintimeout=300', '--fetch-retry-maxtimeout=1000'],
   ]
