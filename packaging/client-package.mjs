@@ -13,7 +13,7 @@ const ENTRIES = {
   './verifier': 'verifier/verifier',
 }
 
-export async function buildClientPackage({ root, out, work }) {
+export async function buildClientPackage({ root, out, work, addresses }) {
   const folder = join(work, 'client')
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
@@ -21,7 +21,7 @@ export async function buildClientPackage({ root, out, work }) {
   writeTypes(join(root, 'client', 'dist', 'client'), folder)
   cpSync(join(root, 'client', 'PACKAGE.md'), join(folder, 'README.md'))
   cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'))
-  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifestOf(root), null, 2)}\n`)
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifestOf(root, addresses), null, 2)}\n`)
   const args = ['pack', folder, '--pack-destination', out, '--json', '--loglevel=error']
   const [{ filename }] = JSON.parse(execFileSync('npm', args, { encoding: 'utf8' }))
   return join(out, filename)
@@ -44,7 +44,7 @@ function writeTypes(dist, folder) {
   }
 }
 
-function manifestOf(root) {
+export function manifestOf(root, addresses) {
   const { version, license } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const exported = Object.entries(ENTRIES).map(([path, name]) => [
     path,
@@ -56,6 +56,7 @@ function manifestOf(root) {
     description:
       'The typed client of Latchkey, a verifier that answers from memory, and middleware for Express, Fastify and the Fetch API',
     license,
+    ...addresses,
     type: 'module',
     sideEffects: false,
     engines: { node: '>=20' },

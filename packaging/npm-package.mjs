@@ -12,14 +12,14 @@ const OMITTED = ['private', 'scripts', 'devDependencies', 'overrides']
 const IMPORT_OF_CLIENT = /(['"](?:\.\.\/)+client\/)(?=[^'"\n]+\.js['"])/g
 const IMPORT_OF_TYPESCRIPT = /((?:from|import)\s*\(?\s*)(['"])(\.[^'"\n]*)\.ts\2/g
 
-export function buildNpmPackage({ root, out, work }) {
+export function buildNpmPackage({ root, out, work, addresses }) {
   const folder = join(work, 'npm')
   rmSync(folder, { recursive: true, force: true })
   for (const name of COPIED) {
     cpSync(join(root, name), join(folder, name), { recursive: true, filter: (path) => !path.endsWith('.stamp') })
   }
   for (const name of globSync('src/**/*.{ts,mjs,sql}', { cwd: root })) writeJavaScript(root, folder, name)
-  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifestOf(root), null, 2)}\n`)
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifestOf(root, addresses), null, 2)}\n`)
   const args = ['pack', folder, '--pack-destination', out, '--json', '--loglevel=error']
   const [{ filename }] = JSON.parse(execFileSync('npm', args, { encoding: 'utf8' }))
   return join(out, filename)
@@ -37,8 +37,8 @@ function writeJavaScript(root, folder, name) {
   )
 }
 
-function manifestOf(root) {
+export function manifestOf(root, addresses) {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   for (const name of OMITTED) delete manifest[name]
-  return manifest
+  return { ...manifest, ...addresses }
 }

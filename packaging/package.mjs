@@ -5,10 +5,13 @@
 //
 //   node packaging/package.mjs [--only npm,client,executable,deb,image] [--out FOLDER] [--source FOLDER] [--base IMAGE]
 //     [--node FILE]
+//
+// RELEASE_REPOSITORY, RELEASE_BUGS and RELEASE_HOMEPAGE, where set, go into the npm packages (docs/release.md).
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { addressesIn } from './addresses.mjs'
 import { buildClientPackage } from './client-package.mjs'
 import { buildDebianPackage } from './debian.mjs'
 import { buildExecutable, givenNode, pinnedNode } from './executable.mjs'
@@ -33,6 +36,7 @@ const wanted = values.only.split(',')
 const unknown = wanted.find((kind) => !KINDS.includes(kind))
 if (unknown !== undefined) throw new Error(`--only takes ${KINDS.join(', ')}, not ${unknown}`)
 requirePrograms(wanted)
+const addresses = addressesIn(process.env)
 
 const root = resolve(values.source)
 const out = resolve(values.out)
@@ -44,7 +48,8 @@ mkdirSync(made, { recursive: true })
 
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const committed = execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: root, encoding: 'utf8' })
-const parts = { root, out: made, work, version, base: values.base, node, builtAtSeconds: Number(committed) }
+const builtAtSeconds = Number(committed)
+const parts = { root, out: made, work, version, addresses, base: values.base, node, builtAtSeconds }
 const licenses = writeLicenses(parts)
 writeParts(parts)
 if (wanted.includes('npm')) buildNpmPackage(parts)
