@@ -303,7 +303,6 @@ function describeOn(engine: Engine): void {
       ['lease', { lease: 'vfr_x' }, /lease and position must be sent together/],
       ['lease', { leaseSeconds: 1 }, /leaseSeconds must be a whole number from 2 to 60/],
       ['lease', { leaseSeconds: 61 }, /leaseSeconds must be/],
-      ['lease', { uses: { a: -1 } }, /uses must be a JSON object of whole numbers/],
       ['lease', { nmae: 'x' }, /Unknown field/],
       ['verify', {}, /credential is required/],
       ['verify', { credential: 'x', address: 'here' }, /address must be an IP address/],
