@@ -1,7 +1,7 @@
 // The gate: every answer to a change leaves through it, whatever its outcome: done, done before, nothing left to do, or refused. It
 // waits until every verifier has confirmed all that was decided in the account up to then.
 import type { Confirmation } from './confirmation.ts'
-import { Failure, failure } from './errors.ts'
+import { Failure, type FailureCode, failure } from './errors.ts'
 import type { Store } from './ports.ts'
 import { methodsOf } from './store-methods.ts'
 
@@ -89,7 +89,7 @@ export class Gate {
   }
 }
 
-/** Whether the outcome says anything: nobody learns anything from a store that cannot be asked. */
-function isDecided(reason: unknown): boolean {
-  return reason instanceof Failure && reason.code !== 'unavailable' && reason.code !== 'outcome-unknown'
-}
+/** Of a store that cannot be asked: nobody learns anything from them. */
+const UNDECIDED: readonly FailureCode[] = ['unavailable', 'outcome-unknown', 'revocations-unknown']
+
+const isDecided = (reason: unknown) => reason instanceof Failure && !UNDECIDED.includes(reason.code)

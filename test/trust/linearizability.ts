@@ -82,8 +82,10 @@ export interface Load {
   readonly flippers?: number
   /** Outcomes other than a clear yes or no, such as 503 while the database is cut off. */
   readonly tolerateFaults?: boolean
-  /** Some tokens are switched off by leak reports, and what was left open is sent again: its answer must not come too early. */
+  /** What was left open is sent again: its answer must not come too early either. */
   readonly sendsAgain?: boolean
+  /** Tokens that are switched off, once, by leak reports which are sent again until they are answered. */
+  readonly reported?: readonly Target[]
   /** Who looks, instead of callers over HTTP. Only the answer to a change tells them of it, not a read that shows it. */
   readonly look?: (traces: ReadonlyMap<string, TokenTrace>, left: Left, count: Count) => Promise<void>
 }
@@ -106,14 +108,14 @@ export interface Outcome {
 }
 
 const FLIPPERS = 8
-/** Of so many turns, one is a leak report. */
-const REPORTED = 5
 const LOOKERS = 24
 
 /** Each token is flipped by one client at a time, so that its changes have one order; it is looked at by all. */
 export async function runLoad(load: Load): Promise<Outcome> {
   const traces = new Map<string, TokenTrace>(
-    load.tokens.map(({ id }) => [id, { flips: [{ version: 1, active: true, start: 0, end: 0 }], looks: [] }]),
+    [...load.tokens, ...(load.reported ?? [])].map(({ id }) => {
+      return [id, { flips: [{ version: 1, active: true, start: 0, end: 0 }], looks: [] }]
+    }),
   )
   const left: Left = { flips: load.flips, looks: load.verifications }
   const count: Count = { flips: 0, looks: 0, faults: 0 }
@@ -129,20 +131,15 @@ export async function runLoad(load: Load): Promise<Outcome> {
   const flipper = async (wire: Wire, own: readonly Target[]) => {
     for (let turn = 0; left.flips > 0 && own.length > 0; turn++) {
       left.flips--
-      const { id, credential } = own[turn % own.length] ?? { id: '', credential: '' }
+      const { id } = own[turn % own.length] ?? { id: '' }
       const flips = traces.get(id)?.flips ?? []
       const last = flips.at(-1)
       const active = !last?.active
-      const asked = now()
-      const start = open.get(id) ?? asked
+      const start = open.get(id) ?? now()
       const body = `{"status":"${active ? 'active' : 'inactive'}"}`
       // One that was left open may still be made: never after another one.
       const ifMatch = `If-Match: "${last?.version}"\r\n`
-      const put = (header: string) => wire.ask('PUT', `/api/v1/apiClient/token/${id}`, load.key, body, header)
-      const report = () => wire.ask('POST', '/api/v1/apiClient/leak', load.key, JSON.stringify({ text: credential }))
-      const isReport = load.sendsAgain === true && !active && turn % REPORTED === 0
-      const ask = isReport && start === asked ? report : put
-      const status = await ask(ifMatch).then(
+      const status = await wire.ask('PUT', `/api/v1/apiClient/token/${id}`, load.key, body, ifMatch).then(
         (reply) => reply.status,
         () => 0,
       )
@@ -156,10 +153,30 @@ export async function runLoad(load: Load): Promise<Outcome> {
         if (!(await settle(wire, id, flips, start, load))) open.set(id, start)
         else {
           open.delete(id)
-          if (load.sendsAgain) await sendAgain(isReport ? report : () => put(''), flips)
+          if (load.sendsAgain) await sendAgain(wire, load.key, id, flips)
         }
       } else throw new Error(`PUT was answered ${status}`)
     }
+  }
+
+  /** One after the other, spread over the changes. */
+  const reporter = async (wire: Wire, reported: readonly Target[]) => {
+    for (const [n, { id, credential }] of reported.entries()) {
+      const wanted = load.flips * (1 - (n + 1) / (reported.length + 1))
+      while (left.flips > wanted && left.flips > 0) await new Promise((resolve) => setTimeout(resolve, 10))
+      const start = now()
+      const body = JSON.stringify({ text: credential })
+      for (let status = 0; status !== 200; ) {
+        status = await wire.ask('POST', '/api/v1/apiClient/leak', load.key, body).then(
+          (reply) => reply.status,
+          () => 0,
+        )
+        if (status !== 200) await new Promise((resolve) => setTimeout(resolve, 10))
+      }
+      traces.get(id)?.flips.push({ version: 2, active: false, start, end: now() })
+      count.flips++
+    }
+    wire.close()
   }
 
   const looker = async (wire: Wire) => {
@@ -185,6 +202,7 @@ export async function runLoad(load: Load): Promise<Outcome> {
 
   await Promise.all([
     load.look?.(traces, left, count),
+    load.reported && reporter(new Wire(load.urls[0] ?? ''), load.reported),
     ...wires.map((wire, n) => {
       if (wire === undefined) return undefined
       return n < flippers
@@ -206,14 +224,17 @@ export async function runLoad(load: Load): Promise<Outcome> {
 }
 
 /** The answer to what was made already: an order of off moves the version, and nothing else. One without an answer is found by the next. */
-async function sendAgain(ask: () => Promise<{ readonly status: number }>, flips: Flip[]): Promise<void> {
+async function sendAgain(wire: Wire, key: string, id: string, flips: Flip[]): Promise<void> {
   const start = now()
   const last = flips.at(-1)
-  const status = await ask().then(
+  if (last === undefined) return
+  const body = `{"status":"${last.active ? 'active' : 'inactive'}"}`
+  const ifMatch = `If-Match: "${last.version}"\r\n`
+  const status = await wire.ask('PUT', `/api/v1/apiClient/token/${id}`, key, body, ifMatch).then(
     (reply) => reply.status,
     () => 0,
   )
-  if (status !== 200 || last === undefined) return
+  if (status !== 200) return
   if (last.active) flips.splice(-1, 1, { ...last, end: now() })
   else flips.push({ ...last, version: last.version + 1, start, end: now() })
 }

@@ -10,7 +10,7 @@ import type { Transaction } from '../transaction.ts'
 const PLACE = 'SELECT no, hex(substr(stamp, 1, 8)) FROM history WHERE no'
 const AT_END = `${PLACE} = (SELECT max(no) FROM history)`
 const AT = `${PLACE} = ?`
-const LIFE = 'SELECT id FROM store_life'
+const LIFE = 'SELECT id FROM store_life WHERE only = 1'
 const AMONG = 'action IN (SELECT value FROM json_each(?))'
 const AFTER = `SELECT account_id, seq, action, subject FROM history WHERE no > ? AND ${AMONG} ORDER BY no LIMIT ?`
 const DECIDED = 'SELECT decided FROM history_heads WHERE account_id = ?'
