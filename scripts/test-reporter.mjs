@@ -2,6 +2,7 @@
 // of counts.
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 const LISTED = 20
 const QUICK_MS = 100
@@ -16,15 +17,16 @@ export default async function* report(events) {
   for await (const { type, data } of events) {
     const isTest = data?.details?.type !== 'suite'
     if (type === 'test:pass' && isTest && data.skip === undefined && data.todo === undefined) passed++
-    if (type === 'test:fail' && isTest) {
+    // A suite fails by its tests, which are counted, or by a hook.
+    if (type === 'test:fail' && (isTest || data.details.error?.failureType === 'hookFailed')) {
       failed++
       const error = data.details.error
       const at = `${relative('', data.file ?? '')}:${data.line}`
       failures.push(`  ${at}: ${data.name}\n`)
-      yield `\n✖ ${data.name}\n  ${at}\n${indent(String(error?.cause?.stack ?? error?.stack ?? error))}\n`
+      yield `\n✖ ${data.name}\n  ${at}\n  alone: ${aloneOf(data)}\n${indent(String(error?.cause?.stack ?? error?.stack ?? error))}\n`
     }
     if (type === 'test:pass' || type === 'test:fail') {
-      const file = relative('', data.file ?? '')
+      const file = ranBy(data)
       const ms = data.details.duration_ms
       if (isTest) tests.push({ ms, text: `${file}: ${data.name}` })
       // What is at the top contains the rest, hooks included.
@@ -42,8 +44,6 @@ export default async function* report(events) {
   )
   yield slowest('tests', tests)
   yield `\n${processorTime()}`
-  if (failed > 0 && process.env.SEED !== undefined)
-    yield `SEED=${process.env.SEED} repeats the random choices of this run.\n`
   yield coverage
   if (failed > 0) yield `Failed:\n${failures.join('')}`
   yield `${passed} passed, ${failed} failed\n`
@@ -78,6 +78,27 @@ function describeCoverage({ files, totals }) {
   const lines = weak.map(({ path, coveredLinePercent }) => `  ${relative('', path)} ${coveredLinePercent.toFixed(1)}%`)
   const below = lines.length === 0 ? '' : `Files below 95%:\n${lines.join('\n')}\n`
   return `${below}Coverage of src/: ${totals.coveredLinePercent.toFixed(1)}% of lines\n`
+}
+
+/** The test file of a test, which may stand in another; of several that share a process, the file it stands in. */
+function ranBy({ file = '', entryFile = file }) {
+  return relative('', entryFile.endsWith('.mjs') ? file : entryFile)
+}
+
+/** The command that runs a test alone, with the same random choices. */
+function aloneOf({ name, file = '', entryFile = file }) {
+  const seed = process.env.SEED === undefined ? '' : `SEED=${process.env.SEED} `
+  const files = filesIn(entryFile).map((each) => relative('', each))
+  // Dots for what the shell or a regular expression would read as something else.
+  const pattern =
+    entryFile === file && name === file ? '' : ` --test-name-pattern='${name.replace(/[^\p{L}\d ,-]/gu, '.')}$'`
+  return `${seed}npm test -- ${files.join(' ')}${pattern}`
+}
+
+/** A program of scripts/test.mjs imports several test files. */
+function filesIn(program) {
+  if (!program.endsWith('.mjs')) return [program]
+  return [...readFileSync(program, 'utf8').matchAll(/^import '(file:.*)'$/gm)].map(([, url]) => fileURLToPath(url))
 }
 
 function indent(text) {

@@ -1,8 +1,9 @@
-// Everything that must pass: the checks, and all tests on real parts. With `--coverage` (`npm run test:coverage`), also how much
-// of src/ they cover, which takes a sixth more processor time.
+// Runs tests, on real parts: the checks and the short proof; with `--all`, the checks and every test; with `--rest`, every test that
+// the short proof leaves out; or the files that are named. `--shard 1/3` runs a third of the files, and `--coverage` says how much of
+// src/ is covered, which takes a sixth more processor time.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve, sep } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { run } from 'node:test'
@@ -12,10 +13,17 @@ import { BUNDLES } from '../test/support/bundles.ts'
 import { copyData, initialise, PostgresServer, SHARED_POSTGRES } from '../test/support/postgres-server.ts'
 import { SEED } from '../test/support/seed.ts'
 import { makeBundles } from './make-bundles.mjs'
+import { filesIn, filesOf, LONG } from './test-files.ts'
 import report from './test-reporter.mjs'
 
 const { values, positionals: wanted } = parseArgs({
-  options: { coverage: { type: 'boolean', default: false }, 'test-name-pattern': { type: 'string', multiple: true } },
+  options: {
+    all: { type: 'boolean', default: false },
+    rest: { type: 'boolean', default: false },
+    shard: { type: 'string' },
+    coverage: { type: 'boolean', default: false },
+    'test-name-pattern': { type: 'string', multiple: true },
+  },
   allowPositionals: true,
 })
 
@@ -24,37 +32,6 @@ const CONCURRENCY = 4
 const LEAST_COVERED_LINES = 95
 /** A test that hangs fails; those asked for by name may be long ones. */
 const TIMEOUT_MS = wanted.length > 0 ? 1_800_000 : 400_000
-/** Begun first, the longest before the others: a long one begun last would run alone. */
-const LONGEST = [
-  'test/console/tokens.test.ts',
-  'test/console/account.test.ts',
-  'test/storage/copy.test.ts',
-  'test/storage/sqlite.test.ts',
-  'test/console/appearance.test.ts',
-  'test/console/policy.test.ts',
-  'test/console/keys.test.ts',
-  'test/console/oidc.test.ts',
-  'test/tokens/limits-simulation.test.ts',
-  'test/storage/postgres.test.ts',
-  'test/storage/postgres-partitions.test.ts',
-  'test/storage/postgres-plans.test.ts',
-  'test/storage/postgres-engine.test.ts',
-  'test/cli/workers.test.ts',
-  'test/cli/serve.test.ts',
-  'test/http/postgres.test.ts',
-  'test/http/embedded.test.ts',
-  'test/trust/tampering.test.ts',
-  'test/verifier/embedded-verifier.test.ts',
-  'test/verifier/postgres-verifier.test.ts',
-  'test/tokens/journal-orders.test.ts',
-  'test/trust/linearizability-postgres.test.ts',
-  'test/storage/postgres-primary.test.ts',
-  'test/storage/threads.test.ts',
-  'test/faults/limits.test.ts',
-  'test/trust/rotation.test.ts',
-  'test/http/pressure.test.ts',
-  'test/trust/rights.test.ts',
-]
 
 const CACHE = join(import.meta.dirname, '..', 'node_modules', '.cache')
 /** Files in one process. Each of them alone would take 0.9 s of processor time to load and warm up the same code. */
@@ -70,9 +47,11 @@ function mustRun(...args) {
   if (status !== 0) process.exit(status ?? 1)
 }
 
-function inOrder(files) {
-  const rank = (file) => (LONGEST.includes(file) ? LONGEST.indexOf(file) : LONGEST.length)
-  return files.toSorted((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
+/** Which of how many equal parts of the files. */
+function readShard(text) {
+  const [, index, total] = /^([1-9]\d*)\/([1-9]\d*)$/.exec(text)?.map(Number) ?? []
+  if (!(index <= total)) throw new Error(`--shard is such as 1/3, not ${text}`)
+  return { index, total }
 }
 
 /**
@@ -80,7 +59,8 @@ function inOrder(files) {
  * group, the hook would run for every test of the group.
  */
 function inGroups(files) {
-  const isAlone = (file) => LONGEST.includes(file) || /^(before|after)Each\(/m.test(readFileSync(file, 'utf8'))
+  const long = new Set(filesOf(LONG))
+  const isAlone = (file) => long.has(file) || /^(before|after)Each\(/m.test(readFileSync(file, 'utf8'))
   const folders = Object.groupBy(files, (file) => (isAlone(file) ? file : dirname(file)))
   mkdirSync(join(CACHE, 'latchkey-groups'), { recursive: true })
   return Object.entries(folders).flatMap(([folder, inside]) => {
@@ -108,7 +88,9 @@ async function check(stop) {
   stop.abort()
 }
 
-const files = inOrder(globSync(wanted.length > 0 ? wanted : 'test/**/*.test.ts', { exclude: ['**/node_modules/**'] }))
+const part = values.rest ? 'rest' : values.all ? 'all' : 'short'
+const shard = values.shard === undefined ? undefined : readShard(values.shard)
+const files = wanted.length > 0 ? filesOf(wanted) : filesIn(part)
 if (files.length === 0) throw new Error(`there is no file ${wanted.join(' ')}`)
 if (files.some((file) => file.startsWith('test/console/'))) mustRun('test/console/install-browser.ts')
 
@@ -130,7 +112,7 @@ const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort())
 try {
   const coverage = { coverage: values.coverage, coverageIncludeGlobs: ['src/**'] }
-  const limits = { concurrency: CONCURRENCY, timeout: TIMEOUT_MS, testNamePatterns: values['test-name-pattern'] }
+  const limits = { shard, concurrency: CONCURRENCY, timeout: TIMEOUT_MS, testNamePatterns: values['test-name-pattern'] }
   const programs = isBundled ? inGroups(files) : files
   const events = run({ files: programs, execArgv, ...coverage, ...limits, signal: stop.signal })
   events.on('data', ({ type, data }) => {
@@ -138,11 +120,12 @@ try {
     if (isLow) console.error(`Less than ${LEAST_COVERED_LINES}% of the lines of src/ are covered.`)
     if (isLow || type === 'test:fail') process.exitCode = 1
   })
-  const checked = wanted.length === 0 ? check(stop) : undefined
+  const isChecked = wanted.length === 0 && part !== 'rest' && (shard?.index ?? 1) === 1
+  const checked = isChecked ? check(stop) : undefined
   // Tests that are called off say so, each of them: why they are is what stays on the screen.
   for await (const line of report(events)) if (!stop.signal.aborted) process.stdout.write(line)
   await checked
-  if (stop.signal.aborted) console.log('The tests were called off: 0 passed, 1 failed')
+  if (stop.signal.aborted) console.log('The tests were called off.\n0 passed, 1 failed')
 } finally {
   await postgres?.remove()
   if (untouched) rmSync(untouched, { recursive: true })

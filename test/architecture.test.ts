@@ -1,8 +1,9 @@
 // The import rules of the house: which room may know which. A rule that no file breaks any more is still a rule.
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
-import { dirname, join, normalize } from 'node:path'
+import { dirname, join, normalize, sep } from 'node:path'
 import { test } from 'node:test'
+import { filesIn, filesOf, LONG, SHORT } from '../scripts/test-files.ts'
 
 const root = join(import.meta.dirname, '..')
 const IMPORT =
@@ -234,4 +235,11 @@ test('no file only passes others on', () => {
     files.filter((file) => /(^|\/)index\.tsx?$/.test(file)),
     [],
   )
+})
+
+test('the short proof and the rest are all tests there are, each in one of them', () => {
+  const [short, rest] = [filesIn('short'), filesIn('rest')]
+  const all = globSync('test/**/*.test.ts', { cwd: root, exclude: ['**/node_modules/**'] })
+  assert.deepEqual([...short, ...rest].sort(), all.map((file) => file.split(sep).join('/')).sort())
+  for (const pattern of [...SHORT, ...LONG]) assert.ok(filesOf([pattern]).length > 0, `${pattern} names no test`)
 })

@@ -3,11 +3,11 @@ import { randomInt } from 'node:crypto'
 
 export const SEED = Number(process.env.SEED ?? randomInt(2 ** 31))
 
-if (process.env.SEED === undefined) {
-  process.once('exit', (code) => {
-    if (code !== 0) process.stderr.write(`SEED=${SEED} repeats the random choices of this run.\n`)
-  })
-}
+// Of a file that is run without scripts/test.mjs, which sets the variable and says it itself.
+process.once('exit', (code) => {
+  if (code !== 0 && process.env.SEED === undefined)
+    process.stderr.write(`SEED=${SEED} repeats the random choices of this run.\n`)
+})
 
 /** Numbers from 0 up to 1, the same for the same seed and name (mulberry32). */
 export function chances(name: string, seed = SEED): () => number {
