@@ -97,6 +97,8 @@ function refusedPolicies(): Scenario[] {
         return kind === 'token' ? patchToken(estate, id, body) : patchOwner(estate, subAccountId, body)
       },
       status: 400,
+      // A patch is laid over what is there.
+      asksEngine: true,
       async body(heard, estate) {
         assert.ok(heard.json.error.message.startsWith(reason), heard.json.error.message)
         await check(estate)

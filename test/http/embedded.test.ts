@@ -2,7 +2,7 @@ import { sqliteEngine } from '../support/estate.ts'
 import { allScenarios } from './all.scenarios.ts'
 import { describeBulk } from './bulk.ts'
 import { describeConcurrency } from './concurrency.ts'
-import { describeCsv } from './csv.ts'
+import { describeAskingForCsv, describeCsv } from './csv.ts'
 import { describeLeaks } from './leaks.ts'
 import { runScenarios } from './scenario.ts'
 
@@ -11,3 +11,4 @@ describeConcurrency(sqliteEngine)
 describeBulk(sqliteEngine)
 describeLeaks(sqliteEngine)
 describeCsv(sqliteEngine)
+describeAskingForCsv(sqliteEngine)

@@ -70,6 +70,7 @@ export const errorCodeScenarios: readonly Scenario[] = Object.entries(failures).
     name: `${status} says ${code} to programs, in a header`,
     ask,
     status,
+    ...(code === 'duplicate-name' && { asksEngine: true }),
     headers: { 'x-latchkey-error': code },
     absent: () => ['x-latchkey-error', code],
   }),

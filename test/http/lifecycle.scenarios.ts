@@ -92,6 +92,7 @@ const tokenScenarios: readonly Scenario[] = [
       return create(estate, { name: (await estate.token()).name })
     },
     status: 400,
+    asksEngine: true,
     body: invalid('Token name already exists for this sub-account'),
   },
   {

@@ -98,6 +98,7 @@ const scopeScenarios: readonly Scenario[] = [
       name: `a scope parameter that cannot be read is refused: ${query.slice(0, 40)}`,
       ask: asking(null, query),
       status: 400,
+      asksEngine: true,
       body: invalid(reason),
       headers: { 'x-evil': null },
     }),
@@ -107,6 +108,7 @@ const scopeScenarios: readonly Scenario[] = [
       name: `a misspelt parameter does not let everybody in: ${parameter}`,
       ask: asking(ORDERS, `?${parameter}=admin`),
       status: 400,
+      asksEngine: true,
       body: ({ json }) => assert.equal(json.error.message, `Unknown parameter "${parameter}"; allowed: scope`),
     }),
   ),
@@ -376,6 +378,7 @@ const previewScenarios: readonly Scenario[] = [
     name: 'a preview refuses what is no policy, as a change would',
     ask: previewed({ scopes: ['no scope'] }),
     status: 400,
+    asksEngine: true,
     body: invalid(
       'policy.scopes[0] must be 1 to 100 characters of A-Z a-z 0-9 : . _ / -, and may end with :* for any rest',
     ),

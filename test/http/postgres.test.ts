@@ -4,9 +4,10 @@ import { describeBulk } from './bulk.ts'
 import { describeConcurrency } from './concurrency.ts'
 import { describeCsv } from './csv.ts'
 import { describeLeaks } from './leaks.ts'
-import { runScenarios } from './scenario.ts'
+import { isEngineBound, runScenarios } from './scenario.ts'
 
-runScenarios(postgresEngine, allScenarios)
+// What is answered before any engine is asked is played on the embedded one.
+runScenarios(postgresEngine, allScenarios, isEngineBound)
 describeConcurrency(postgresEngine)
 describeBulk(postgresEngine)
 describeLeaks(postgresEngine)

@@ -224,6 +224,7 @@ export const updateScenarios: readonly Scenario[] = [
       return put(estate, (await estate.token()).id, { name: ' Taken ', status: 'inactive' })
     },
     status: 400,
+    asksEngine: true,
     body: invalid('Token name already exists for this sub-account'),
   },
   {
