@@ -20,7 +20,7 @@ export const SHORT = [
   'test/*.test.ts',
 ]
 
-/** Begin first, in this order, each in a process of its own: a long one begun last would run alone. */
+/** Begin first, in this order: a long one begun last would run alone. */
 export const LONG = [
   'test/console/{tokens,account,appearance,policy,keys,oidc,portal,webhooks,support-hour,main-path}.test.ts',
   'test/storage/{copy,sqlite,postgres}*.test.ts',

@@ -2,7 +2,6 @@
 // of counts.
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
 
 const LISTED = 20
 const QUICK_MS = 100
@@ -26,7 +25,8 @@ export default async function* report(events) {
       yield `\n✖ ${data.name}\n  ${at}\n  alone: ${aloneOf(data)}\n${indent(String(error?.cause?.stack ?? error?.stack ?? error))}\n`
     }
     if (type === 'test:pass' || type === 'test:fail') {
-      const file = ranBy(data)
+      // The test file, also of a test that stands in another file.
+      const file = relative('', data.entryFile ?? data.file ?? '')
       const ms = data.details.duration_ms
       if (isTest) tests.push({ ms, text: `${file}: ${data.name}` })
       // What is at the top contains the rest, hooks included.
@@ -80,25 +80,13 @@ function describeCoverage({ files, totals }) {
   return `${below}Coverage of src/: ${totals.coveredLinePercent.toFixed(1)}% of lines\n`
 }
 
-/** The test file of a test, which may stand in another; of several that share a process, the file it stands in. */
-function ranBy({ file = '', entryFile = file }) {
-  return relative('', entryFile.endsWith('.mjs') ? file : entryFile)
-}
-
 /** The command that runs a test alone, with the same random choices. */
 function aloneOf({ name, file = '', entryFile = file }) {
   const seed = process.env.SEED === undefined ? '' : `SEED=${process.env.SEED} `
-  const files = filesIn(entryFile).map((each) => relative('', each))
   // Dots for what the shell or a regular expression would read as something else.
   const pattern =
     entryFile === file && name === file ? '' : ` --test-name-pattern='${name.replace(/[^\p{L}\d ,-]/gu, '.')}$'`
-  return `${seed}npm test -- ${files.join(' ')}${pattern}`
-}
-
-/** A program of scripts/test.mjs imports several test files. */
-function filesIn(program) {
-  if (!program.endsWith('.mjs')) return [program]
-  return [...readFileSync(program, 'utf8').matchAll(/^import '(file:.*)'$/gm)].map(([, url]) => fileURLToPath(url))
+  return `${seed}npm test -- ${relative('', entryFile)}${pattern}`
 }
 
 function indent(text) {

@@ -3,17 +3,16 @@
 // src/ is covered, which takes a sixth more processor time.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join, resolve, sep } from 'node:path'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { run } from 'node:test'
-import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { BUNDLES } from '../test/support/bundles.ts'
 import { copyData, initialise, PostgresServer, SHARED_POSTGRES } from '../test/support/postgres-server.ts'
 import { SEED } from '../test/support/seed.ts'
 import { makeBundles } from './make-bundles.mjs'
-import { filesIn, filesOf, LONG } from './test-files.ts'
+import { filesIn, filesOf } from './test-files.ts'
 import report from './test-reporter.mjs'
 
 const { values, positionals: wanted } = parseArgs({
@@ -34,8 +33,6 @@ const LEAST_COVERED_LINES = 95
 const TIMEOUT_MS = wanted.length > 0 ? 1_800_000 : 400_000
 
 const CACHE = join(import.meta.dirname, '..', 'node_modules', '.cache')
-/** Files in one process: saves a quarter of the processor time where they start servers, and nothing where they are pure. */
-const SHARING = 10
 
 const PRELOADED = ['load-bundles', 'end-in-time'].flatMap((name) => [
   '--import',
@@ -52,26 +49,6 @@ function readShard(text) {
   const [, index, total] = /^([1-9]\d*)\/([1-9]\d*)$/.exec(text)?.map(Number) ?? []
   if (!(index <= total)) throw new Error(`--shard is such as 1/3, not ${text}`)
   return { index, total }
-}
-
-/**
- * Programs that each import a few short files of a folder. A file with a `beforeEach` or `afterEach` at its top stays alone: in a
- * group, the hook would run for every test of the group.
- */
-function inGroups(files) {
-  const long = new Set(filesOf(LONG))
-  const isAlone = (file) => long.has(file) || /^(before|after)Each\(/m.test(readFileSync(file, 'utf8'))
-  const folders = Object.groupBy(files, (file) => (isAlone(file) ? file : dirname(file)))
-  mkdirSync(join(CACHE, 'latchkey-groups'), { recursive: true })
-  return Object.entries(folders).flatMap(([folder, inside]) => {
-    if (inside.length === 1) return inside
-    const groups = Map.groupBy(inside, (_, index) => Math.floor(index / SHARING))
-    return Array.from(groups, ([number, group]) => {
-      const program = join(CACHE, 'latchkey-groups', `${folder.replaceAll(sep, '-')}-${number}.mjs`)
-      writeFileSync(program, group.map((file) => `import '${pathToFileURL(resolve(file))}'\n`).join(''))
-      return program
-    })
-  })
 }
 
 /** Beside the tests, since its parts use one core. A failure ends the tests. */
@@ -113,8 +90,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abor
 try {
   const coverage = { coverage: values.coverage, coverageIncludeGlobs: ['src/**'] }
   const limits = { shard, concurrency: CONCURRENCY, timeout: TIMEOUT_MS, testNamePatterns: values['test-name-pattern'] }
-  const programs = isBundled ? inGroups(files) : files
-  const events = run({ files: programs, execArgv, ...coverage, ...limits, signal: stop.signal })
+  const events = run({ files, execArgv, ...coverage, ...limits, signal: stop.signal })
   events.on('data', ({ type, data }) => {
     const isLow = type === 'test:coverage' && data.summary.totals.coveredLinePercent < LEAST_COVERED_LINES
     if (isLow) console.error(`Less than ${LEAST_COVERED_LINES}% of the lines of src/ are covered.`)
@@ -122,10 +98,15 @@ try {
   })
   const isChecked = wanted.length === 0 && part !== 'rest' && (shard?.index ?? 1) === 1
   const checked = isChecked ? check(stop) : undefined
-  // Tests that are called off say so, each of them: why they are is what stays on the screen.
-  for await (const line of report(events)) if (!stop.signal.aborted) process.stdout.write(line)
+  let last = ''
+  for await (const line of report(events)) {
+    // Tests that are called off say so, each of them: why they are is what stays on the screen.
+    if (!stop.signal.aborted) process.stdout.write(last)
+    last = line
+  }
+  // The counts stand below what the checks have said.
   await checked
-  if (stop.signal.aborted) console.log('The tests were called off.\n0 passed, 1 failed')
+  process.stdout.write(stop.signal.aborted ? 'The tests were called off.\n0 passed, 1 failed\n' : last)
 } finally {
   await postgres?.remove()
   if (untouched) rmSync(untouched, { recursive: true })
