@@ -51,6 +51,7 @@ const MORE_RUNS = [
   'tokens/policy-properties',
   'trust/rights',
   'verifier/explored',
+  'verifier/gate-explored',
 ]
 const FILES = [...FAULTS.map((name) => `test/faults/${name}.ts`), ...MORE_RUNS.map((name) => `test/${name}.test.ts`)]
 

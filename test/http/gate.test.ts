@@ -137,6 +137,32 @@ function describeOn(engine: Engine): void {
     for (const { status, text } of answers.slice(1)) assert.ok(status >= 400 && status < 500, text)
   })
 
+  test('undoing what was ordered before leaves off what was ordered off, or reported, since', async () => {
+    const subAccountId = estate.mine.subAccounts[1].id
+    const [ordered, reported, untouched] = [
+      await estate.token({ subAccountId }),
+      await estate.token({ subAccountId }),
+      await estate.token({ subAccountId }),
+    ]
+    const over = async (path: string, body: object) => {
+      const { _id } = (await mine('POST', path, body)).json.data
+      for (;;) {
+        const { data } = (await mine('GET', `token/bulk/${_id}`)).json
+        if (data.status !== 'running') return data
+      }
+    }
+    const done = await over('token/bulk', { action: 'disable', filter: { subAccountId } })
+    assert.deepEqual([done.status, done.done], ['done', 3])
+    assert.equal((await mine('PUT', `token/${ordered.id}`, { status: 'inactive' })).status, 200)
+    assert.equal((await mine('POST', 'leak', { text: reported.credential })).json.data.disabled, 0)
+    const undone = await over(`token/bulk/${done._id}/undo`, {})
+    assert.equal(undone.status, 'undone')
+    const statuses = await Promise.all(
+      [ordered, reported, untouched].map(async ({ id }) => (await mine('GET', `token/${id}`)).json.data.status),
+    )
+    assert.deepEqual(statuses, ['inactive', 'inactive', 'active'])
+  })
+
   test('a rename waits for no verifier that has confirmed all decisions, dead or alive', async () => {
     const { id } = await estate.token()
     await lease()
