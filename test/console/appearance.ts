@@ -62,7 +62,8 @@ async function visit(page: Page, base: string, path: string): Promise<void> {
     if (to === 'nowhere') await heading.filter({ hasText: NOT_FOUND }).waitFor()
     else if (path !== 'nowhere') await heading.filter({ hasNotText: NOT_FOUND }).waitFor()
   }
-  await page.getByRole('status', { name: /^Loading/ }).waitFor({ state: 'detached' })
+  const loading = page.getByRole('status', { name: /^Loading/ })
+  while ((await loading.count()) > 0) await loading.first().waitFor({ state: 'detached' })
   await page.getByRole('dialog').waitFor({ state: 'detached' })
 }
 

@@ -32,6 +32,8 @@ function describeOn(engine: Engine): void {
   before(async () => {
     estate = await Estate.open(engine)
     other = await startServer({ ...estate.config, port: 0 })
+    // With its first question about positions a life of the store begins, in which none of before is known.
+    await other.store.findMark(estate.mine.accountId)
     key = await newKey(estate.mine.accountId)
   })
   after(async () => {
