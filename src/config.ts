@@ -227,7 +227,7 @@ function headerName(text: string, name: string): string {
 /** Of a parsed URL, so 127.1 is 127.0.0.1, and [0::1] is [::1]. */
 const LOOPBACK = /^(([^.]+\.)*localhost|127(\.\d+){3}|\[::1\])$/
 
-/** The one rule for plain HTTP: whoever is on the way can read keys and forge answers. Within this machine nobody is. */
+/** The one rule for plain HTTP: between two machines, others can read keys and forge answers. Within this machine nobody can. */
 export function isPlainHttp(text: string): boolean {
   const url = URL.parse(text)
   return url?.protocol === 'http:' && !LOOPBACK.test(url.hostname)

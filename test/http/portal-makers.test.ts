@@ -1,4 +1,4 @@
-// Sessions of the portal end with whoever has made them, or when an owner ends them.
+// Sessions of the portal end with the key or the person's session that made them, or when an owner ends them.
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { EVERYTHING } from '../../src/tokens/model/permissions.ts'

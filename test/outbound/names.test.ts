@@ -1,4 +1,4 @@
-// Names are resolved as the system would, but without its threads: whoever names machines for which nobody answers waits alone.
+// Names are resolved as the system would, but without its threads: an account that names machines for which nobody answers waits alone.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

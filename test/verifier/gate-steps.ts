@@ -94,7 +94,7 @@ export interface World {
   readonly credential: number
   /** By the model: whether each order, the first of which is 0, leaves the first credential working. */
   readonly orders: readonly boolean[]
-  /** The last order that anybody was told of. */
+  /** The last order that was answered. */
   readonly told: number
   /** By the model: what undoing would bring back; undefined once anything else was ordered. */
   readonly undoable: boolean | undefined
@@ -280,7 +280,7 @@ function settled(world: World): World {
   return { ...world, answers, told, store: { ...store, rows } }
 }
 
-/** Nobody is told anything any more of what was asked before, and a life of the store begins. */
+/** What was asked before is never answered, and a life of the store begins. */
 function started(world: World, control: Control | undefined): World {
   const life = control === 'one-life' ? world.life : world.life + 1
   return { ...world, answers: [], sightings: NOTHING_SEEN, life, hasCalled: false }

@@ -94,7 +94,7 @@ describe('an embedded store that is put back', () => {
     assert.deepEqual([changed.status, changed.headers['x-latchkey-confirmed']], [200, '0/2'])
   })
 
-  test('waits for whoever may hold a lease where the journal is lost', async () => {
+  test('waits for all verifiers that may hold a lease where the journal is lost', async () => {
     await copied()
     await begin()
     await running.stop()
@@ -131,7 +131,7 @@ describe('an embedded store that is put back', () => {
   })
 })
 
-test('a PostgreSQL whose loss is accepted waits for whoever may hold a lease', async () => {
+test('a PostgreSQL whose loss is accepted waits for all verifiers that may hold a lease', async () => {
   const prepared = await postgresEngine.prepare()
   const config = readConfig({ PORT: '0', ...prepared.env })
   const first = await openLatchkey(config)

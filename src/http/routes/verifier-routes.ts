@@ -237,7 +237,7 @@ export function verifierRoutes({ verifiers, registry, metrics, log }: ServerPart
         if (isLost) log.warn({ ...about, code: error.code }, 'a verifier has lost its lease')
         throw error
       } finally {
-        // Also of a call that is refused: whoever reports waits for it.
+        // Also of a call that is refused: the verifier waits until its report is noted.
         await noted
       }
     },

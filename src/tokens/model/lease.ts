@@ -32,7 +32,7 @@ export function unknownLease({ id, accountId, at, termMs }: Omit<BegunLease, 'ki
   return { ...nobody, id, accountId, state: 'held', since: at, confirmedAt: at, renewal: 0, termMs }
 }
 
-/** Stands for whoever may hold a lease, where even the journal of a store is lost. */
+/** Stands for all verifiers that may hold a lease, where even the journal of a store is lost. */
 export function anyLease(at: Timestamp): Omit<BegunLease, 'kind'> {
   return { id: newId('vfr', at), accountId: ALL_ACCOUNTS, at, termMs: LEASE_SECONDS.most * 1_000 }
 }
