@@ -61,7 +61,7 @@ describe('names', () => {
     assert.deepEqual(await addresses(names, 'old.example'), ['192.0.2.2'])
   })
 
-  test('localhost and what ends in it is this machine, whoever is asked', async () => {
+  test('localhost and what ends in it is this machine, without a question to a name server', async () => {
     const before = server.asked.length
     for (const local of ['localhost', 'LOCALHOST.', 'app.localhost']) {
       assert.deepEqual(await addresses(open(), local), ['127.0.0.1', '::1'])

@@ -280,7 +280,7 @@ function settled(world: World): World {
   return { ...world, answers, told, store: { ...store, rows } }
 }
 
-/** What was asked before is never answered, and a life of the store begins. */
+/** The process has ended with the answers that it owed, and another one begins a life of the store. */
 function started(world: World, control: Control | undefined): World {
   const life = control === 'one-life' ? world.life : world.life + 1
   return { ...world, answers: [], sightings: NOTHING_SEEN, life, hasCalled: false }

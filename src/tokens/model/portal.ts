@@ -86,7 +86,7 @@ export const endOfCode = ({ createdAt, expiresAt }: PortalSession): Timestamp =>
 
 const DAY_MS = 86_400_000
 
-/** How long a session is kept after its time is over, so that its page is told. */
+/** How long a session is kept after its time is over, so that its page can say why it ended. */
 export const ENDED_MS = DAY_MS
 
 /** How long it is known what was spent: as long as anything can ask for it, on clocks that differ a little. */
