@@ -1,7 +1,7 @@
 // Says little while tests pass and everything when one fails; closes with where the time went, the coverage and one line
 // of counts.
 import { readFileSync } from 'node:fs'
-import { relative } from 'node:path'
+import { dirname, relative } from 'node:path'
 
 const LISTED = 20
 const QUICK_MS = 100
@@ -43,6 +43,7 @@ export default async function* report(events) {
     Array.from(files, ([text, ms]) => ({ ms, text })),
   )
   yield slowest('tests', tests)
+  yield byFolder(files)
   yield `\n${processorTime()}`
   yield coverage
   if (failed > 0) yield `Failed:\n${failures.join('')}`
@@ -57,6 +58,14 @@ function slowest(what, all) {
   if (listed.length === 0) return ''
   const lines = listed.map(({ ms, text }) => `${(ms / 1_000).toFixed(1).padStart(7)} s  ${text}\n`)
   return `\nThe slowest ${what}:\n${lines.join('')}`
+}
+
+/** Waiting included, and of all files that ran at a time. */
+function byFolder(files) {
+  const folders = new Map()
+  for (const [file, ms] of files) folders.set(dirname(file), (folders.get(dirname(file)) ?? 0) + ms)
+  const sorted = [...folders].sort(([, one], [, other]) => other - one)
+  return `\nBy folder:\n${sorted.map(([folder, ms]) => `${(ms / 1_000).toFixed(1).padStart(7)} s  ${folder}\n`).join('')}`
 }
 
 /** Of this process and of all that it has started and waited for: what a busy machine does not change. Linux only. */
