@@ -114,7 +114,7 @@ describe('the counts of a process', () => {
     )
     for (let n = 0; n < 50_000; n++) counts.note(tokenOf(n), 0, NOW)
     await written.promise
-    assert.deepEqual(new Set(sizes), new Set([1_000]))
+    assert.deepEqual(new Set(sizes), new Set([2_000]))
   })
 
   test('take a bounded memory while nothing can be written, and say how many they could not take', async () => {

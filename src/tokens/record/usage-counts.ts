@@ -6,7 +6,7 @@ import { COUNTED, HOUR_MS, hourOf, type TokenUsage, type UsageReport } from '../
 import type { UsageStore } from '../ports.ts'
 
 /** A larger batch would delay changes. */
-const WRITTEN_AT_ONCE = 1_000
+const WRITTEN_AT_ONCE = 2_000
 /** With as many further tokens, counts are written at once. */
 const MANY = 50_000
 /** Some 30 MB. With as many tokens unwritten, verifications of further ones are not counted. */
@@ -115,9 +115,10 @@ export class UsageCounts {
 
   /** What was counted so far becomes reports. */
   #close(): void {
-    // Each write reads and adds up what is kept of the accounts and sub-accounts of its tokens.
-    const byAccount = Map.groupBy(this.#counting.values(), ({ accountId }) => accountId)
-    const tokens = [...byAccount.values()].flat().map(({ verdict, address, at, ...usage }) => usage)
+    // Each write reads and adds up what is kept of the accounts and sub-accounts of its tokens: the fewer, the cheaper.
+    const bySubAccount = Map.groupBy(this.#counting.values(), ({ subAccountId }) => subAccountId)
+    const byAccount = Map.groupBy(bySubAccount.values(), ([first]) => first?.accountId)
+    const tokens = [...byAccount.values()].flat(2).map(({ verdict, address, at, ...usage }) => usage)
     this.#counting = new Map()
     for (let from = 0; from < tokens.length; from += WRITTEN_AT_ONCE) {
       const some = tokens.slice(from, from + WRITTEN_AT_ONCE)
