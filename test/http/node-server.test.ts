@@ -207,3 +207,16 @@ test('a caller who reads nothing for the timeout is cut off; one who reads slowl
   assert.ok(slow.bytesRead >= 10 * LARGE)
   for (const caller of [slow, stalled]) caller.destroy()
 })
+
+test('a caller who waits for an answer for longer than the timeout gets it', async () => {
+  const answerLate: RequestListener = (request, response) =>
+    void request.socket.once('timeout', () => setImmediate(answerBytes, request, response))
+  const server = createNodeServer(answerLate)
+  server.timeout = 100
+  const here = await listen(server)
+  const [waiting] = await here.connect()
+  waiting.write(ask(LARGE))
+  await read(waiting, LARGE)
+  assert.ok(waiting.bytesRead >= LARGE)
+  waiting.destroy()
+})

@@ -41,6 +41,11 @@ export function createNodeServer(serve: RequestListener, memory = new BufferedMe
   return server
 }
 
+/** With this listener, Node.js leaves the connection open while an answer is being worked out: a long search writes nothing meanwhile. */
+function endStalled(socket: Socket): void {
+  if (socket.writableLength > 0) socket.destroy()
+}
+
 /** Counts a finished response until the kernel has taken all of it. */
 function countUnsent(serve: RequestListener, memory: BufferedMemory): RequestListener {
   function count(this: ServerResponse): void {
@@ -52,6 +57,7 @@ function countUnsent(serve: RequestListener, memory: BufferedMemory): RequestLis
   }
   return (request, response) => {
     response.on('prefinish', count)
+    response.on('timeout', endStalled)
     serve(request, response)
   }
 }
