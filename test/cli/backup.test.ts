@@ -64,21 +64,21 @@ describe('a backup', () => {
     const stamps = new Stamps(Buffer.alloc(32, 1))
     const trailer = (format: number) => manifestTrailer({ ...report, format }, stamps).toString()
     assert.equal(readTrailer(trailer(1)).manifest.format, 1)
-    assert.throws(() => readTrailer(trailer(2)), /manifest of the backup cannot be read/)
+    assert.throws(() => readTrailer(trailer(2)), /manifest/)
   })
 
   test('of nothing, or into a folder that is not there, is refused, and makes nothing', async () => {
     const empty = new Cli()
-    assert.match((await empty.run('backup', join(empty.dataDir, 'b'))).stderr, /There is no store in/)
+    assert.match((await empty.run('backup', join(empty.dataDir, 'b'))).stderr, /no store in /)
     assert.deepEqual(readdirSync(empty.dataDir), [])
     const nowhere = join(empty.dataDir, 'none', 'b')
-    assert.match((await world.cli.run('backup', nowhere)).stderr, /There is no folder \S+\/none\. Create it first/)
+    assert.match((await world.cli.run('backup', nowhere)).stderr, /no folder \S+\/none\./)
     empty.dispose()
   })
 
   test('tells people in a sentence', async () => {
     const { stdout } = await world.cli.run('backup', world.temporaryFile('b'))
-    assert.match(stdout, /1 accounts and 20 tokens in 1 MB, in [\d.]+ s\. The master key is not in it\./)
+    assert.match(stdout, /1 accounts .*20 tokens .*master key/)
   })
 })
 
@@ -124,13 +124,13 @@ describe('a restore is refused, and changes nothing, where', () => {
   test('the file is cut short, altered, or no backup at all', async () => {
     const folder = world.emptyFolder()
     const cases: readonly (readonly [string, RegExp])[] = [
-      [damaged((bytes) => bytes.subarray(0, bytes.length - 1)), /is not a backup, or was cut short/],
-      [damaged((bytes) => bytes.subarray(4_096)), /does not have the length/],
-      [damaged((bytes) => bytes.fill(0x55, 9_000, 9_001)), /is damaged: it does not have the hash/],
-      [damaged(() => Buffer.from('hello')), /is not a backup/],
-      [damaged((bytes) => replace(bytes, '"historyRows', '"historyRowz')), /the stamp of its manifest is wrong/],
-      [join(folder.dataDir, 'none'), /There is no file/],
-      [folder.dataDir, /is not a file\. Name the one that `latchkey backup` wrote/],
+      [damaged((bytes) => bytes.subarray(0, bytes.length - 1)), /cut short/],
+      [damaged((bytes) => bytes.subarray(4_096)), / length /],
+      [damaged((bytes) => bytes.fill(0x55, 9_000, 9_001)), /damaged: .* hash/],
+      [damaged(() => Buffer.from('hello')), /not a backup/],
+      [damaged((bytes) => replace(bytes, '"historyRows', '"historyRowz')), /stamp .*manifest/],
+      [join(folder.dataDir, 'none'), /no file/],
+      [folder.dataDir, /not a file\. .*`latchkey backup`/],
     ]
     for (const [file, message] of cases) await refuses(folder, [file], message)
   })
@@ -142,7 +142,7 @@ describe('a restore is refused, and changes nothing, where', () => {
     for (const { id } of targets.tokens.slice(5, 8)) await folder.run('token', 'disable', id)
     const lines = readFileSync(journal, 'latin1').split('\n')
     truncateSync(journal, lines.slice(0, -3).join('\n').length + 1)
-    await refuses(folder, [world.file, '--replace'], /According to the store to be replaced.*--accept-revocation-loss/)
+    await refuses(folder, [world.file, '--replace'], /store to be replaced.*--accept-revocation-loss/)
   })
 
   test('a line in the middle of the journal was altered, which backup and doctor report too', async () => {
@@ -150,17 +150,14 @@ describe('a restore is refused, and changes nothing, where', () => {
     await folder.run('restore', world.file)
     for (const { id } of targets.tokens.slice(10, 14)) await folder.run('token', 'disable', id)
     alterLine(join(folder.dataDir, 'revocations.log'), -3)
-    await refuses(folder, [world.file, '--replace'], /According to the store to be replaced.* was altered: /)
+    await refuses(folder, [world.file, '--replace'], /store to be replaced.* was altered: /)
     const doctor = await folder.run('doctor')
     assert.equal(doctor.code, 1)
-    assert.match(
-      doctor.stdout,
-      /revocations .*none is missing here, but the revocation journal .* was altered, so that/,
-    )
+    assert.match(doctor.stdout, /^revocations .*journal .* was altered/m)
     const file = world.temporaryFile('later.lkb')
     const backup = await folder.run('backup', file)
     assert.equal(backup.code, 1)
-    assert.match(backup.stderr, /later\.lkb is complete\. But the revocation journal .* was altered, so that/)
+    assert.match(backup.stderr, /later\.lkb is complete\. .*journal .* was altered/)
     // What they advise helps, and the backup is as good as it says.
     assert.equal((await folder.run('restore', '--accept-revocation-loss')).code, 0)
     assert.equal((await folder.run('doctor', '--json')).json.healthy, true)
@@ -203,7 +200,7 @@ describe('a restore is refused, and changes nothing, where', () => {
       ]) {
         const { code, stderr } = await world.cli.run(...args)
         assert.equal(code, 1)
-        assert.match(stderr, /PostgreSQL, whose backups are its own: pg_dump/)
+        assert.match(stderr, /PostgreSQL.*pg_dump/)
       }
     } finally {
       if (before === undefined) delete process.env.DATABASE_URL
@@ -216,17 +213,13 @@ describe('a restore is refused, and changes nothing, where', () => {
     await server.ready()
     const { code, stderr } = await world.cli.run('restore', world.file, '--replace')
     assert.equal(code, 1)
-    assert.match(stderr, /is in use. Stop whatever serves it first; nothing was changed/)
+    assert.match(stderr, /is in use\. .*nothing was changed/)
     server.kill('SIGTERM')
     assert.equal(await server.exited, 0)
   })
 
   test('no file is named', async () => {
-    await refuses(
-      world.emptyFolder(),
-      [],
-      /Name the backup to restore: latchkey restore FILE .*latchkey restore --accept-revocation-loss/,
-    )
+    await refuses(world.emptyFolder(), [], /latchkey restore FILE .*latchkey restore --accept-revocation-loss/)
   })
 })
 

@@ -143,10 +143,10 @@ describe('--json prints exactly one document', () => {
     const all = (await list('--json')).json.items
     assert.deepEqual((await list('--limit', '2', '--page', '2', '--json')).json.items, all.slice(2, 4))
     assert.deepEqual((await list('--page', '1000', '--json')).json.items, [])
-    assert.match((await list('--limit', '2')).stdout, new RegExp(`^${all.length} changes; this is page 1 of `))
+    assert.match((await list('--limit', '2')).stdout, new RegExp(`^${all.length} changes; .* page 1 of `))
     const { code, stderr } = await list('--limit', '101')
     assert.equal(code, 1)
-    assert.match(stderr, /limit must be a whole number from 1 to 100/)
+    assert.match(stderr, /limit .*1 to 100/)
   })
 
   test('sub-account suspend and resume, and since when', async () => {
@@ -167,7 +167,7 @@ describe('--json prints exactly one document', () => {
     assert.equal((await list('--after', '0', '--limit', '1')).json.items[0].seq, 1)
     assert.deepEqual((await list('--before-position', '1')).json.items, [])
     const refused = await list('--action', 'token.paint')
-    assert.deepEqual([refused.code, /action must be one of account\.create/.test(refused.stderr)], [1, true])
+    assert.deepEqual([refused.code, /action .*account\.create/.test(refused.stderr)], [1, true])
   })
 
   test('history list gives scripts the page of the HTTP route, and people a sentence', async () => {
@@ -253,7 +253,7 @@ describe('lists', () => {
     assert.deepEqual((await namesOf('--limit', '2')).length, 3)
     assert.deepEqual((await namesOf('--limit', '2', '--page', '2')).length, 2)
     const { stdout } = await own.run('token', 'list', '--account', account, '--limit', '2')
-    assert.match(stdout, /^3 tokens; this is page 1 of 2\n_id +name +status +createdAt +expiresAt +subAccount\n/)
+    assert.match(stdout, /^3 tokens; .* page 1 of 2\n_id +name +status +createdAt +expiresAt +subAccount\n/)
     for (const { token } of tokens) assert.ok(!stdout.includes(token))
   })
 
@@ -273,12 +273,9 @@ describe('lists', () => {
     for (const [args, reason] of [
       [['token', 'list', '--account', 'acc_no'], /Account not found/],
       [['sub-account', 'list', '--account', 'acc_no'], /Account not found/],
-      [
-        ['token', 'list', '--account', account, '--sub-account', 'sub_no'],
-        /Sub account does not belong to you or does not exist/,
-      ],
-      [['token', 'list', '--account', account, '--limit', '101'], /limit must be a whole number from 1 to 100/],
-      [['token', 'list', '--account', account, '--status', 'off'], /status must be active or inactive/],
+      [['token', 'list', '--account', account, '--sub-account', 'sub_no'], /Sub account .*not exist/],
+      [['token', 'list', '--account', account, '--limit', '101'], /limit .*1 to 100/],
+      [['token', 'list', '--account', account, '--status', 'off'], /status .*active or inactive/],
     ] as const) {
       const { code, stdout, stderr } = await own.run(...args)
       assert.deepEqual([code, stdout], [1, ''])
@@ -300,7 +297,7 @@ describe('account set --credentials once asks before it erases', () => {
     const unasked = await own.run(...set)
     assert.deepEqual([unasked.code, /--yes/.test(unasked.stderr)], [2, true])
     const declined = await own.runAs({ isTTY: true, input: ['\n'] }, ...set)
-    assert.deepEqual([declined.code, /Erase all stored credentials of A\? .*Nothing/s.test(declined.stderr)], [1, true])
+    assert.deepEqual([declined.code, /Erase .* A\? .*Nothing/s.test(declined.stderr)], [1, true])
     assert.equal(await stored(_id), token)
     assert.equal((await own.runAs({ isTTY: true, input: ['yes\n'] }, ...set)).code, 0)
     assert.equal(await stored(_id), `lk_tok_…${token.slice(-4)}`)
@@ -310,7 +307,7 @@ describe('account set --credentials once asks before it erases', () => {
 
 test('key create says which role it took, unless one was given', async () => {
   const create = ['key', 'create', '--account', estate.account._id]
-  assert.match((await cli.run(...create)).stderr, /^No --role was given, so this is the key of an owner/)
+  assert.match((await cli.run(...create)).stderr, /^No --role .* owner/)
   assert.equal((await cli.run(...create, '--role', 'owner')).stderr, '')
 })
 
@@ -334,14 +331,14 @@ test('a rotation overlaps for no longer than over HTTP, and its history outlives
   const rotate = (overlap: string) => own.run('token', 'rotate', made.json._id, '--overlap', overlap)
   const { code, stderr } = await rotate('31d')
   assert.equal(code, 2)
-  assert.match(stderr, /'--overlap <time>' argument '31d' is invalid\. It is at most 30d/)
+  assert.match(stderr, /'--overlap <time>' .*at most 30d/)
   assert.equal((await rotate('30d')).code, 0)
   assert.match((await own.run('history', 'list', made.json._id)).stdout, /formerCredentialUntil: - → 2\d\d\d-/)
   assert.equal((await own.run('token', 'delete', made.json._id)).code, 0)
   assert.match((await own.run('history', 'list', made.json._id)).stdout, /token\.delete/)
   const again = await own.run('token', 'delete', made.json._id)
   assert.equal(again.code, 1)
-  assert.match(again.stderr, /API token not found/)
+  assert.match(again.stderr, /token not found/)
   own.dispose()
 })
 
@@ -368,10 +365,8 @@ test('commands say where they have looked for a store, and make none', async () 
   ]) {
     const { code, stderr } = await own.run(...args)
     assert.equal(code, 1)
-    assert.equal(
-      stderr,
-      `latchkey: There is no store in ${own.dataDir}. Set LATCHKEY_DATA_DIR to the folder of yours, or create one with \`latchkey account create\`.\n`,
-    )
+    assert.match(stderr, /^latchkey: .*no store in .*LATCHKEY_DATA_DIR.*`latchkey account create`\.\n$/)
+    assert.ok(stderr.includes(` ${own.dataDir}.`))
   }
   assert.deepEqual(readdirSync(own.dataDir), [])
   own.dispose()
@@ -385,7 +380,7 @@ test('commands that create no store take an empty file for none, and leave it em
   for (const args of [['account', 'list'], ['doctor'], ['backup', join(own.dataDir, 'file')]]) {
     const { code, stderr } = await own.run(...args)
     assert.equal(code, 1)
-    assert.match(stderr, /latchkey\.db is empty\. Restore a backup with `latchkey restore FILE --replace`, or create/)
+    assert.match(stderr, /latchkey\.db is empty\. .*`latchkey restore FILE --replace`/)
   }
   assert.equal(statSync(database).size, 0)
   own.dispose()
@@ -396,10 +391,10 @@ test('copy takes no address that it does not know for a folder', async () => {
   await own.estate()
   const { code, stderr } = await own.run('copy', '--to', 'postgre://user:secret@host/db')
   assert.equal(code, 1)
-  assert.match(stderr, /--to takes an address that begins with postgres:/)
+  assert.match(stderr, /--to .*postgres:/)
   assert.doesNotMatch(stderr, /secret/)
   for (const unset of ['', ' ']) {
-    assert.match((await own.run('copy', '--to', unset)).stderr, /--to takes an address .* or a folder; nothing/)
+    assert.match((await own.run('copy', '--to', unset)).stderr, /--to .*folder; nothing/)
   }
   own.dispose()
 })
@@ -412,8 +407,8 @@ test('copy names its option, and no setting, where the target is at fault', asyn
   try {
     for (const [to, message] of [
       [foreign.dataDir, /Name another folder \(--to\)/],
-      ['postgres://127.0.0.1:1/none', /cannot be reached: .*\. Check the address and the user in --to/],
-      ['postgres://user:a#b/c@host/db', /--to is not an address\. Characters such as/],
+      ['postgres://127.0.0.1:1/none', /cannot be reached: .*--to/],
+      ['postgres://user:a#b/c@host/db', /--to is not/],
     ] as const) {
       const { code, stderr } = await own.run('copy', '--to', to)
       assert.equal(code, 1)
@@ -438,11 +433,11 @@ test('doctor names a row that was altered by hand, to scripts and to people, and
     const { healthy, problems, problemCount } = JSON.parse(told.stdout)
     assert.deepEqual([healthy, problemCount], [false, 1])
     assert.deepEqual([problems[0].kind, problems[0].id], ['sub-account', subAccount._id])
-    assert.match(told.stderr, /the store is not healthy/)
+    assert.match(told.stderr, /not healthy/)
     const { code, stdout } = await own.run('doctor')
     assert.equal(code, 1)
-    assert.match(stdout, /^rows +1 do not match their stamps and seals$/m)
-    assert.match(stdout, new RegExp(`^sub-account ${subAccount._id} does not match its stamp`, 'm'))
+    assert.match(stdout, /^rows +1 .*stamps/m)
+    assert.match(stdout, new RegExp(`^sub-account ${subAccount._id} .*stamp`, 'm'))
     assert.ok(!stdout.includes(account._id))
   } finally {
     own.dispose()
@@ -460,7 +455,7 @@ describe('people get tables and sentences', () => {
 
   test('an empty list says so', async () => {
     const account = (await cli.run('account', 'create', '--name', 'Empty', '--json')).json
-    assert.equal((await cli.run('key', 'list', '--account', account._id)).stdout, 'No account keys yet.\n')
+    assert.match((await cli.run('key', 'list', '--account', account._id)).stdout, /^No account keys .*\n$/)
   })
 
   test('--help tells every command', async () => {
@@ -502,7 +497,7 @@ const refusals: readonly [string, string[], RegExp][] = [
   ['a missing option', ['account', 'create'], /required option '--name <name>'/],
   ['an unknown account', ['key', 'create', '--account', 'acc_x'], /Account not found/],
   ['an unknown account in a list', ['key', 'list', '--account', 'acc_x'], /Account not found/],
-  ['an unknown key', ['key', 'revoke', 'key_x'], /Account key not found/],
+  ['an unknown key', ['key', 'revoke', 'key_x'], /key not found/],
   ['an unknown account of a sub-account', [...NEW_SUB_ACCOUNT, '--account', 'acc_x'], /Account not found/],
   ['an unknown sub-account', ['token', 'create', '--sub-account', 'sub_x', '--name', 'n'], /sub_x does not exist/],
   ['an unknown token', ['token', 'disable', 'tok_x'], /tok_x does not exist/],
@@ -511,7 +506,7 @@ const refusals: readonly [string, string[], RegExp][] = [
   ['a bad length of time', ['key', 'create', '--account', 'a', '--expires-in', '3 weeks'], /such as 90d/],
   ['a bad time', ['key', 'create', '--account', 'a', '--expires-at', 'soon'], /ISO 8601/],
   ['a bad status', ['token', 'create', '--sub-account', 's', '--name', 'n', '--status', 'on'], /active or inactive/],
-  ['a name with an escape', ['account', 'create', '--name', 'a\u001b[31m'], /control, line or text-direction/],
+  ['a name with an escape', ['account', 'create', '--name', 'a\u001b[31m'], /control, line/],
   [
     'a bad e-mail address',
     ['sub-account', 'create', '--account', 'a', '--name', 'n', '--email', 'x', '--company-name', 'c'],
@@ -520,7 +515,7 @@ const refusals: readonly [string, string[], RegExp][] = [
   [
     'half a credential of ours',
     ['token', 'create', '--sub-account', 's', '--name', 'n', '--credential', 'lk_tok_half'],
-    /incomplete or not one of a token/,
+    /incomplete/,
   ],
   [
     'a credential with a space',
@@ -576,16 +571,16 @@ describe('an existing credential', () => {
   test('as an argument works too, with a warning that others can see it', async () => {
     const { json, stderr } = await cli.run(...create('Argued', '--credential', 'from-argument-1'))
     assert.equal(json.token, 'from-argument-1')
-    assert.match(stderr, /^Warning: arguments can be seen by every user .*--credential-stdin/)
+    assert.match(stderr, /^Warning: .*--credential-stdin/)
     assert.ok(!stderr.includes('from-argument-1'))
   })
 
   test('that is none, or is given twice, is refused and not repeated, and no token is made', async () => {
     for (const [input, message] of [
-      ['', /The credential on standard input must be 1 to 1024 printable ASCII/],
-      ['two words-of-it', /must be 1 to 1024 printable ASCII/],
-      ['x'.repeat(3_000), /must be 1 to 1024 printable ASCII/],
-      ['lk_tok_half', /looks like a Latchkey credential, but is incomplete/],
+      ['', /standard input .*1 to 1024/],
+      ['two words-of-it', /1 to 1024 /],
+      ['x'.repeat(3_000), /1 to 1024 /],
+      ['lk_tok_half', /incomplete/],
     ] as const) {
       const { code, stdout, stderr } = await cli.runGiven([input], ...create('Refused', '--credential-stdin'))
       assert.deepEqual([code, stdout], [1, ''])
@@ -612,7 +607,7 @@ test('a result that cannot be written is told in words, and as a failure', () =>
   })
   closeSync(full)
   assert.deepEqual([status, stderr.split('\n').length], [1, 2])
-  assert.match(stderr, /^Standard output cannot be written: ENOSPC/)
+  assert.match(stderr, /^Standard output .*ENOSPC/)
 })
 
 test('a reader that closes early does not make a command fail', async () => {

@@ -12,19 +12,16 @@ test('trouble with a folder, an address or a role is told with what to do about 
     assert.match(trouble('malformed', { code: 'ERR_SQLITE_ERROR', errcode }) ?? '', /^malformed\. .*latchkey restore/)
   }
   for (const errcode of [13, 10, 4874]) {
-    assert.match(trouble('full', { code: 'ERR_SQLITE_ERROR', errcode }) ?? '', /^full\. The disk is full/)
+    assert.match(trouble('full', { code: 'ERR_SQLITE_ERROR', errcode }) ?? '', /^full\. .*disk/)
   }
   assert.match(trouble('listen EACCES', { code: 'EACCES', syscall: 'listen' }) ?? '', /HOST must be .* PORT/)
-  assert.match(
-    trouble('permission denied for table x', { code: '42501' }) ?? '',
-    /denied for table x\. docs\/postgres\.md/,
-  )
+  assert.match(trouble('denied for x', { code: '42501' }) ?? '', /denied for x\. docs\/postgres\.md/)
   assert.equal(
     trouble('cannot execute CREATE TABLE in a read-only transaction', { code: '25006' }),
     'PostgreSQL says: cannot execute CREATE TABLE in a read-only transaction.',
   )
-  assert.match(trouble('terminated', { name: 'ConnectionLost' }) ?? '', /was lost: terminated\. Run the command again/)
-  assert.match(trouble('Invalid URL', { code: 'ERR_INVALID_URL' }) ?? '', /^DATABASE_URL is not an address/)
+  assert.match(trouble('terminated', { name: 'ConnectionLost' }) ?? '', /was lost: terminated\. .*again/)
+  assert.match(trouble('Invalid URL', { code: 'ERR_INVALID_URL' }) ?? '', /^DATABASE_URL is not/)
 })
 
 test('other trouble of the system is told as it is', () => {

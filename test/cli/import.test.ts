@@ -65,9 +65,9 @@ describe('import', () => {
     const other = [plain, { ...off, status: 'active' }, { ...on, status: 'inactive' }] as object[]
     const { code, stderr } = await cli.run('import', write('other-status.ndjson', other), '--json')
     assert.equal(code, 1)
-    assert.match(stderr, /line 2: the token is there already and inactive, and an import changes no token/)
-    assert.match(stderr, /line 3: the token is there already and active/)
-    assert.match(stderr, /2 of 3 lines are bad, so nothing was imported/)
+    assert.match(stderr, /line 2: .*already and inactive/)
+    assert.match(stderr, /line 3: .*already and active/)
+    assert.match(stderr, /2 of 3 lines .*nothing/)
     const silent = { ...off, status: undefined } as object
     const again = await cli.run('import', write('same-status.ndjson', [on, off, silent, plain] as object[]), '--json')
     assert.deepEqual(again.json, { lines: 4, imported: 0, unchanged: 4, bad: 0 })
@@ -76,42 +76,22 @@ describe('import', () => {
   const bad: readonly [string, () => object | string, RegExp][] = [
     ['no JSON', () => '{"name": ', /line 2: not valid JSON/],
     ['bytes that are no UTF-8', () => Buffer.from('{"name":"M\xfcnchen"}', 'latin1'), /line 2: not valid UTF-8/],
-    ['no object', () => '[1]', /line 2: not a JSON object/],
-    ['a field twice', () => '{"name":"a","name":"b"}', /line 2: a field is repeated/],
+    ['no object', () => '[1]', /line 2: not .*object/],
+    ['a field twice', () => '{"name":"a","name":"b"}', /line 2: .*repeated/],
     ['no name', () => ({ subAccountId: estate.subAccount._id }), /line 2: name is required/],
     ['no sub-account', () => ({ name: 'x' }), /line 2: subAccountId is required/],
-    [
-      'an unknown sub-account',
-      () => ({ name: 'x', subAccountId: 'sub_none' }),
-      /line 2: sub-account sub_none does not exist/,
-    ],
-    ['an unknown field', () => line('x', { expires_at: '2030-01-01T00:00:00Z' }), /line 2: unknown field "expires_at"/],
-    ['a bad status', () => line('x', { status: 'on' }), /line 2: status must be active or inactive/],
-    ['a name with a control character', () => line('a\u0007'), /line 2: name must not contain control/],
-    [
-      'a broken credential of ours',
-      () => line('x', { credential: 'lk_tok_broken' }),
-      /line 2: credential looks like a Latchkey credential/,
-    ],
-    [
-      'an account key as credential',
-      () => line('x', { credential: estate.key.key }),
-      /line 2: credential looks like a Latchkey credential/,
-    ],
-    [
-      'a time before 1970',
-      () => line('x', { createdAt: '1960-01-01T00:00:00Z' }),
-      /line 2: createdAt must be a time after 1970/,
-    ],
-    ['a name of an earlier line', () => line('Fine'), /line 2: an earlier line has the same name/],
-    [
-      'a credential of an earlier line',
-      () => line('x', { credential: 'fine' }),
-      /line 2: an earlier line has the same credential/,
-    ],
-    ['an id', () => line('x', { _id: 'tok_old' }), /line 2: _id is not kept: every token gets a new one. Leave it out/],
-    ['a taken name', () => line('Taken', { credential: 'other' }), /line 2: Token name already exists/],
-    ['a taken credential', () => line('Free', { credential: 'taken' }), /line 2: This credential already belongs/],
+    ['an unknown sub-account', () => ({ name: 'x', subAccountId: 'sub_none' }), /line 2: sub-account sub_none /],
+    ['an unknown field', () => line('x', { expires_at: '2030-01-01T00:00:00Z' }), /line 2: .*"expires_at"/],
+    ['a bad status', () => line('x', { status: 'on' }), /line 2: status .*active or inactive/],
+    ['a name with a control character', () => line('a\u0007'), /line 2: name .*control/],
+    ['a broken credential of ours', () => line('x', { credential: 'lk_tok_broken' }), /line 2: credential .*Latchkey/],
+    ['an account key as credential', () => line('x', { credential: estate.key.key }), /line 2: credential .*Latchkey/],
+    ['a time before 1970', () => line('x', { createdAt: '1960-01-01T00:00:00Z' }), /line 2: createdAt .*1970/],
+    ['a name of an earlier line', () => line('Fine'), /line 2: .*earlier line .*name/],
+    ['a credential of an earlier line', () => line('x', { credential: 'fine' }), /line 2: .*earlier line .*credential/],
+    ['an id', () => line('x', { _id: 'tok_old' }), /line 2: _id is not kept/],
+    ['a taken name', () => line('Taken', { credential: 'other' }), /line 2: Token name /],
+    ['a taken credential', () => line('Free', { credential: 'taken' }), /line 2: .*credential already/],
   ]
 
   test('every bad line is reported by its number, and a file with one changes nothing', async () => {
@@ -122,7 +102,7 @@ describe('import', () => {
       assert.equal(code, 1, what)
       assert.equal(stdout, '')
       assert.match(stderr, message, what)
-      assert.match(stderr, /1 of 3 lines are bad, so nothing was imported/)
+      assert.match(stderr, /1 of 3 lines .*nothing/)
     }
     const all = (await cli.run('history', 'list', estate.account._id)).stdout
     assert.ok(!all.includes('Fine') && !all.includes('After'))
@@ -134,7 +114,7 @@ describe('import', () => {
       for (const skipBad of [[], ['--skip-bad']]) {
         const { code, stderr } = await cli.run('import', write('other.csv', lines), ...skipBad)
         assert.equal(code, 1)
-        assert.match(stderr, /^latchkey: \S+other\.csv is not NDJSON: .* must be one, such as \{"subAccountId".*\n$/)
+        assert.match(stderr, /^latchkey: \S+other\.csv is not NDJSON: .*\{"subAccountId".*\n$/)
       }
     }
   })
@@ -153,8 +133,8 @@ describe('import', () => {
     const given = { ...missing, name: 'Given', credential: 'given-1' }
     const refused = await cli.run('import', write('once.ndjson', [missing, given]))
     assert.equal(refused.code, 1)
-    assert.match(refused.stderr, /line 1: credential is required: acc_\w+ stores none, and an import shows no new ones/)
-    assert.match(refused.stderr, /1 of 2 lines are bad, so nothing was imported/)
+    assert.match(refused.stderr, /line 1: credential is required: acc_\w+ /)
+    assert.match(refused.stderr, /1 of 2 lines .*nothing/)
     assert.equal((await cli.run('import', write('once.ndjson', [given]), '--json')).json.imported, 1)
   })
 
@@ -179,7 +159,7 @@ describe('import', () => {
   test('what cannot be read twice is refused', async () => {
     const { code, stderr } = await cli.run('import', cli.dataDir)
     assert.equal(code, 1)
-    assert.match(stderr, /is not a file that can be read twice/)
+    assert.match(stderr, /read twice/)
   })
 
   describe('beside another writer', () => {
@@ -224,7 +204,7 @@ describe('import', () => {
       const { done, count } = await importThree((operator, [, , last]) =>
         afterChecking(operator, () => operator.createTokens(last ? [{ ...last, credential: 'another' }] : [])),
       )
-      await assert.rejects(done, /line 3: Token name already exists.* The lines before it are imported/)
+      await assert.rejects(done, /line 3: Token name .*lines before it/)
       assert.equal(await count(), 3)
     })
 
@@ -242,7 +222,7 @@ describe('import', () => {
           throw new Failure('outcome-unknown')
         },
       }))
-      await assert.rejects(done, /ended after 0 of 3 tokens, which are kept.* may or may not have been saved/)
+      await assert.rejects(done, /0 of 3 tokens.*or may not/)
       assert.equal(await count(), 3)
     })
   })

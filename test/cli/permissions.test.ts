@@ -39,7 +39,7 @@ describe('a user without permission is told who they are, whose the file is, and
     chmodSync(blocked, mode)
     const { stdout, stderr } = command
     assert.deepEqual([code, stdout], [1, ''], stderr)
-    assert.match(stderr, new RegExp(`This runs as user ${isRoot ? '(nobody|#65534)' : owner};`))
+    assert.match(stderr, new RegExp(`runs as user ${isRoot ? '(nobody|#65534)' : owner};`))
     assert.ok(stderr.includes(`${blocked} belongs to ${owner} and has mode `), stderr)
     assert.equal(stderr.match(/belongs to/g)?.length, 1)
     assert.doesNotMatch(stderr, /\n\s+at /)
@@ -84,7 +84,7 @@ describe('a user without permission is told who they are, whose the file is, and
     const command = cli.spawnUnder(inFolder, [...program, 'account', 'list'])
     assert.equal(await command.exited, 1)
     rmSync(folder, { recursive: true })
-    assert.match(command.stderr, /\/private\/\.env would be read for settings, .*EACCES.*Run this in another folder/)
+    assert.match(command.stderr, /\/private\/\.env .*EACCES.*another folder/)
     assert.doesNotMatch(command.stderr, /chown|belongs to/)
   })
 })

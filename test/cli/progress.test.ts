@@ -47,9 +47,6 @@ test('durations are rounded to what an estimate is worth', () => {
 
 test('an examination says first how long it takes, unless that is short', () => {
   assert.equal(announce(10_000, 20_000), undefined)
-  assert.match(
-    announce(60_000, 60_000) ?? '',
-    /^Reads 60000 tokens and 60000 rows of history, which takes about 5 s or/,
-  )
+  assert.match(announce(60_000, 60_000) ?? '', /^Reads 60000 tokens .*60000 rows .*about 5 s or/)
   assert.match(announce(12_000_000, 30_000_000) ?? '', /about 25 min or/)
 })
