@@ -79,10 +79,10 @@ test('a wrong setting is called by its name, and nothing is sent', async () => {
   const settings = { baseUrl: service.url, accountKey: 'k' }
   for (const [wrong, message] of [
     [{ baseUrl: undefined }, /^baseUrl is missing/],
-    [{ baseUrl: '/tokens' }, /^baseUrl has no http/],
-    [{ baseUrl: 'localhost:3000' }, /^baseUrl has no http/],
-    [{ accountKey: '' }, 'The account key is empty'],
-    [{ accountKey: async () => '' }, 'The account key is empty'],
+    [{ baseUrl: '/tokens' }, /^baseUrl .*http/],
+    [{ baseUrl: 'localhost:3000' }, /^baseUrl .*http/],
+    [{ accountKey: '' }, /account key .*empty/],
+    [{ accountKey: async () => '' }, /account key .*empty/],
   ] as const) {
     await assert.rejects(createClient({ ...settings, ...wrong }).whoami(), { code: 'invalid-request', message })
   }

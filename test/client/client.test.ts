@@ -63,7 +63,9 @@ describe('the client', () => {
       assert.match((await refusal(client.listTokenHistory({ id }))).message, /^id must be/)
     const invalid = await refusal(client.createSubAccount({ body: { name: 'x', email: 'nowhere', companyName: 'y' } }))
     assert.equal(invalid.code, 'invalid-request')
-    assert.deepEqual(invalid.details, [{ field: 'email', message: 'email must be an e-mail address' }])
+    const [problem, ...more] = invalid.details ?? []
+    assert.deepEqual([problem?.field, more], ['email', []])
+    assert.match(problem?.message ?? '', /^email .*e-mail/)
     const stranger = createClient({ baseUrl: service.url, accountKey: 'lk_key_nobody' })
     const unknown = await refusal(stranger.listTokens())
     assert.deepEqual([unknown.status, unknown.code, unknown.message], [401, 'token-invalid', 'Invalid token'])
@@ -73,15 +75,16 @@ describe('the client', () => {
     const answering = (fetch: typeof globalThis.fetch) =>
       createClient({ accountKey: service.accountKey, retries: 0, fetch })
     const silent = await refusal(answering(() => Promise.reject(new TypeError('fetch failed'))).listTokens())
-    assert.deepEqual([silent.status, silent.code, silent.message], [0, 'unreachable', 'The service cannot be reached'])
+    assert.deepEqual([silent.status, silent.code], [0, 'unreachable'])
+    assert.match(silent.message, /reached$/)
     const strange = await refusal(answering(async () => new Response('<html>')).listTokens())
-    assert.deepEqual([strange.code, strange.message], ['unexpected-answer', 'The answer is not one of Latchkey'])
+    assert.equal(strange.code, 'unexpected-answer')
     const limited = async () => new Response('{}', { status: 429, headers: { 'retry-after': '7' } })
     const refused = await refusal(answering(limited).listTokens())
     assert.deepEqual([refused.status, refused.retryAfterSeconds], [429, 7])
     const led = await refusal(answering(async () => Response.redirect('https://login.example/', 302)).listTokens())
     assert.deepEqual([led.code, led.status], ['unexpected-answer', 302])
-    assert.match(led.message, /there is a login before the service, or baseUrl is wrong/)
+    assert.match(led.message, /login .*baseUrl/)
   })
 
   test('shows the ETag and the headers of an answer if asked, and takes the ETag back as If-Match', async () => {
@@ -190,8 +193,9 @@ describe('the client', () => {
   test('an answer that is cut off is a service that cannot be reached, whatever its head says', () =>
     halfAnswered(async ({ baseUrl, cut }) => {
       const cutOff = createClient({ baseUrl, retries: 0, fetch: afterHead(cut) })
-      const { status, message, cause } = await refusal(cutOff.createToken({ body }))
-      assert.deepEqual([status, message], [0, 'The service cannot be reached; this may or may not have been done'])
+      const { code, status, message, cause } = await refusal(cutOff.createToken({ body }))
+      assert.deepEqual([code, status], ['unreachable', 0])
+      assert.match(message, /or may not/)
       assert.ok(cause instanceof TypeError)
     }))
 

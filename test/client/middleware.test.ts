@@ -160,14 +160,14 @@ describe('what is not understood', () => {
     'a client in place of the options': [/needs verify/, verify],
     'its method': [/needs verify/, { verify: verify.verify }],
     'a verifier that was not awaited': [/needs verify/, { verify: Promise.resolve(verify) }],
-    'an unknown option': [/scopes is not an option; there are verify, scope and address/, { verify, scopes: SCOPE }],
+    'an unknown option': [/scopes is not .*verify, scope and/, { verify, scopes: SCOPE }],
     'options in two places': [/as one object/, { verify }, { scope: SCOPE }],
     'an empty scope': [/^scope must be/, { verify, scope: '' }],
     'no scope of several': [/^scope must be/, { verify, scope: [] }],
     'an empty scope of several': [/^scope must be/, { verify, scope: [SCOPE, ''] }],
-    'a pattern': [/^scope must name scopes, not a pattern/, { verify, scope: 'orders:*' }],
+    'a pattern': [/^scope must .*pattern/, { verify, scope: 'orders:*' }],
     'a scope that is no text': [/^scope must be/, { verify, scope: null }],
-    'an address that is not asked for each request': [/^address must be a function/, { verify, address: '10.0.0.1' }],
+    'an address that is not asked for each request': [/^address must .*function/, { verify, address: '10.0.0.1' }],
   }
   const refused = (message: RegExp) => ({ code: 'invalid-request', message })
 
