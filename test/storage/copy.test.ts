@@ -133,7 +133,7 @@ describe('a copy', () => {
     const copying = cli.spawn(['copy', '--to', url])
     assert.equal(await copying.exited, 0)
     const { stdout, stderr } = copying
-    assert.match(stdout, /^Copied \d+ rows, and found all of them there\. The master key stays the same\.\n/)
+    assert.match(stdout, /^Copied \d+ rows, .*master key .*\n/)
     assert.match(stdout, /^tokens +\d+ +[0-9a-f]{64}$/m)
     assert.ok(!`${stdout}${stderr}`.includes('not-for-logs'))
   })
@@ -170,7 +170,7 @@ describe('a copy', () => {
         assert.equal(await killed.exited, null, killed.stderr)
         await assert.rejects(startServer(readConfig({ PORT: '0', ...env(to) })), {
           name: 'OperatorError',
-          message: /is a half-finished copy\. Run the same `latchkey copy` again to finish it\./,
+          message: /half-finished copy\. .*`latchkey copy`/,
         })
       }
       const { code, report, stderr } = await copyFrom(from, to)
@@ -224,10 +224,10 @@ describe('a copy', () => {
       await small.spawn(create, onPostgres(sameKey)).exited
       await server.query(new URL(other).pathname.slice(1), 'CREATE TABLE accounts (number int)')
       const refusals: [string, RegExp][] = [
-        [foreign, /is sealed with master key [0-9a-f]+, but the key given is/],
-        [sameKey, /holds a store already\. Name an empty database; nothing was changed\./],
-        [copied, /holds a store already/],
-        [other, /holds tables of something else already/],
+        [foreign, /sealed with .*[0-9a-f]+, .*key given/],
+        [sameKey, /holds a store.*nothing was changed\./],
+        [copied, /holds a store/],
+        [other, /holds tables of/],
       ]
       for (const [url, reason] of refusals) {
         const before = await everything(url)
@@ -245,10 +245,10 @@ describe('a copy', () => {
       const before = readFileSync(path)
       const { code, stderr } = await copyFrom({}, other.dataDir)
       assert.equal(code, 1)
-      assert.match(stderr, /is sealed with master key/)
+      assert.match(stderr, /sealed with master key/)
       const own = await copyAlone({}, small.dataDir)
       assert.equal(own.code, 1)
-      assert.match(own.stderr, /is locked by another process|holds a store already/)
+      assert.match(own.stderr, /locked by another|holds a store/)
       assert.deepEqual(readFileSync(path), before)
       other.dispose()
     })
@@ -278,10 +278,7 @@ describe('a copy', () => {
       db.close()
       const { code, stderr } = await copiesOf(own).copyFrom({}, await emptyUrl())
       assert.equal(code, 1)
-      assert.match(
-        stderr,
-        /sealed with another master key than the store\. Run `latchkey master-key rotate` with both keys/,
-      )
+      assert.match(stderr, /sealed with another .*`latchkey master-key rotate`/)
     })
 
     test('while the source is served', async () => {
@@ -312,9 +309,9 @@ describe('a copy', () => {
         const create = small.spawn(['account', 'create', '--name', 'Meanwhile'], env)
         const [created, second] = await Promise.all([create.exited, copyAlone(env, target)])
         assert.equal(created, 1, create.stdout)
-        assert.match(create.stderr, /is locked by another process/)
+        assert.match(create.stderr, /locked by another/)
         assert.equal(second.code, 1)
-        assert.match(second.stderr, /is locked by another process|is in use/)
+        assert.match(second.stderr, /locked by another|is in use/)
         await close()
         assert.equal((await copyAlone(env, target)).code, 0)
       })

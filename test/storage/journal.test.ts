@@ -175,7 +175,7 @@ test('a long journal is gone through whole, and the first line, any line and a g
   assert.equal(size, whole.length)
   storePosition(first.length, first)
   for (let start = 0; start < 2; start++) {
-    assert.match((await obstacleBeside(whole.slice(0, -20))) ?? '', /ends within a line/)
+    assert.match((await obstacleBeside(whole.slice(0, -20))) ?? '', /within a line/)
   }
   db.close()
   await own.close()

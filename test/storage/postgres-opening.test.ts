@@ -97,7 +97,7 @@ describe('opening a PostgreSQL store', () => {
     for (const args of [['account', 'list'], ['doctor']]) {
       const { code, stderr } = await cli.runWith(env, ...args)
       assert.equal(code, 1)
-      assert.match(stderr, /The database \w+ at \S+ holds no store\. Set DATABASE_URL to yours, or create one with/)
+      assert.match(stderr, /holds no store\. .*DATABASE_URL/)
     }
     assert.deepEqual(await look(server, database), before)
     for (const args of [['migrate'], ['account', 'list']]) assert.equal((await cli.runWith(env, ...args)).code, 0)
@@ -109,7 +109,7 @@ describe('opening a PostgreSQL store', () => {
     const open = async (partitions?: number, autoMigrate = true) =>
       (await openPostgresStore({ databaseUrl, keys, partitions, autoMigrate })).store.close()
     await open()
-    await assert.rejects(open(5, false), /is not divided into 5 partitions, and LATCHKEY_AUTO_MIGRATE is off/)
+    await assert.rejects(open(5, false), /5 partitions, .*LATCHKEY_AUTO_MIGRATE/)
     await Promise.all(Array.from({ length: 4 }, () => open(5)))
     const divided = await look(server, database)
     const parts = await server.query(database, `SELECT FROM pg_inherits WHERE inhparent = 'tokens'::regclass`)

@@ -132,7 +132,8 @@ test('a server that does not answer is warned of once, with the reason, however 
   const connection = { server: Promise.resolve('a server') } as Connection
   await assert.rejects(answer(connection), { code: 'unavailable' })
   await primary.close()
-  assert.deepEqual(warnings, ['PostgreSQL did not show that it is the primary: connect ECONNREFUSED 127.0.0.1:1'])
+  assert.equal(warnings.length, 1)
+  assert.match(warnings[0] ?? '', /primary: connect ECONNREFUSED 127\.0\.0\.1:1$/)
 })
 
 test('a server that only speaks like PostgreSQL, or is too old, is refused in words', () => {
@@ -142,13 +143,9 @@ test('a server that only speaks like PostgreSQL, or is too old, is refused in wo
     [`PostgreSQL 14.0 ${on}`, 140_000, undefined],
     [`PostgreSQL 18.1 (Debian 18.1-1.pgdg13+1) ${on}`, 180_001, undefined],
     [`PostgreSQL 19beta1 ${on}`, 190_000, undefined],
-    [`PostgreSQL 13.22 ${on}`, 130_022, /^PostgreSQL 14 or newer is needed$/],
-    [
-      `PostgreSQL 15.2-YB-2.25.0.0-b0 ${on}`,
-      150_002,
-      /must be PostgreSQL itself, but says that it is PostgreSQL 15.2-YB/,
-    ],
-    ['CockroachDB CCL v25.1.0 (x86_64-pc-linux-gnu)', 140_000, /must be PostgreSQL itself/],
+    [`PostgreSQL 13.22 ${on}`, 130_022, /^PostgreSQL 14 or newer/],
+    [`PostgreSQL 15.2-YB-2.25.0.0-b0 ${on}`, 150_002, /PostgreSQL itself, .*PostgreSQL 15\.2-YB/],
+    ['CockroachDB CCL v25.1.0 (x86_64-pc-linux-gnu)', 140_000, /PostgreSQL itself/],
   ] as const) {
     const open = () => requireFit({ ...sound, product, version })
     if (refused === undefined) open()

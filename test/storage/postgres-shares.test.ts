@@ -257,6 +257,6 @@ describe('the connections of a PostgreSQL store', () => {
   test('fewer than one of each kind are refused', () =>
     assert.rejects(openPostgresStore({ ...opened.options, poolSize: 3 }), {
       name: 'OperatorError',
-      message: 'LATCHKEY_PG_POOL must be at least 4',
+      message: /^LATCHKEY_PG_POOL .*4$/,
     }))
 })

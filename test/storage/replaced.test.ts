@@ -31,7 +31,7 @@ const verify = () => opened.store.findCandidate(credentialOf(token.digest))
 /** Another process: in this one, closing the file would take away the locks of the store. */
 const copy = (from: string, to: string) => execFileSync('cp', [from, to])
 
-const SHUT = { code: 'revocations-unknown', message: /^The database was moved, replaced or removed .* restart/ }
+const SHUT = { code: 'revocations-unknown', message: /database was moved, .* restart/ }
 
 async function untilShut(): Promise<void> {
   while ((await opened.files.findObstacle()) === undefined) await pause(10)
@@ -43,7 +43,7 @@ test('a change is refused once the database is gone, and nobody is let in after 
   await assert.rejects(rename('other'), SHUT)
   await assert.rejects(verify(), SHUT)
   await assert.rejects(opened.store.ping(), SHUT)
-  assert.match((await opened.files.findObstacle()) ?? '', /latchkey\.db was moved, replaced or removed/)
+  assert.match((await opened.files.findObstacle()) ?? '', /latchkey\.db was moved/)
 })
 
 test('it opens again when the very same database is put back, and has not made the change', async () => {
