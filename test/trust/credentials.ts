@@ -43,7 +43,8 @@ export function describeCredentials(engine: Engine): void {
 
     test('credentials takes no other value', async () => {
       const { status, json } = await mine(`${TOKEN}?credentials=shown`)
-      assert.deepEqual([status, json.error.message], [400, 'credentials must be masked'])
+      assert.equal(status, 400)
+      assert.match(json.error.message, /^credentials .*masked$/)
     })
 
     test('revealing one is in the history, with who and from where, and changes no version', async () => {

@@ -97,6 +97,7 @@ function describeTotals(engine: Engine): void {
       return store.readRows(...args)
     }
     const told = await totals({ ...estate.running, store: { ...store, readRows } })
-    assert.deepEqual(told, [true, 'as counted, except 1 accounts that changed during the count'])
+    assert.equal(told[0], true)
+    assert.match(String(told[1]), /except 1 accounts/)
   })
 }
