@@ -174,8 +174,7 @@ describe('addresses of receivers', () => {
     const own = receivers(undefined, ['127.0.0.0/8'])
     for (let port = 0; port <= 10_100; port++) {
       const obstacle = await own.findObstacle(`http://127.0.0.1:${port}/`, 'acc_1')
-      const expected = (await isRefused(port)) ? `must not name port ${port}, which is for another protocol` : undefined
-      assert.equal(obstacle, expected)
+      assert.equal(obstacle?.includes(` port ${port},`), (await isRefused(port)) ? true : undefined)
     }
     const outcome = await own.send(
       { ...message('127.0.0.1'), url: 'http://127.0.0.1:25/' },

@@ -184,10 +184,7 @@ test('a text in UTF-16 is refused: nothing would be found in it', async () => {
   const bytes = Buffer.from(`\ufeff${ours}\n`, 'utf16le')
   const swapped = Buffer.from(bytes).swap16()
   for (const text of [[bytes], [bytes.subarray(0, 1), bytes.subarray(1)], [swapped]]) {
-    await assert.rejects(search(text), {
-      code: 'invalid-request',
-      message: 'The text is in UTF-16; convert it to UTF-8 first',
-    })
+    await assert.rejects(search(text), { code: 'invalid-request', message: /UTF-16/ })
   }
   assert.equal((await search([Buffer.from(`\ufeff${imported}`)])).get(imported), 1)
 })

@@ -397,7 +397,7 @@ describe('at the same time', () => {
   test('a state that cannot be read rejects who needs it, and nobody else who asks at the same time', async () => {
     store.states.set('tok_1 rate', '{"level":')
     const [lost, other] = [limiter.take([ofToken(rate(3, 30))]), limiter.take([ofSubAccount(rate(3, 30))])]
-    await assert.rejects(async () => lost, /what is left of the rate of tok_1 cannot be read/)
+    await assert.rejects(async () => lost, /rate of tok_1 /)
     assert.equal((await other).accepted, true)
   })
 })

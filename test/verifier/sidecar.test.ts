@@ -255,7 +255,7 @@ describe('the sidecar', () => {
     const [evicted] = (items as { _id: string; name: string }[]).filter(({ name }) => name === 'to be evicted')
     const path = `/api/v1/apiClient/verifier/${evicted?._id}`
     assert.equal((await estate.mineAsks({ method: 'DELETE', path })).status, 200)
-    await running.says((stderr) => stderr.includes('The lease is lost (verifier-evicted)'))
+    await running.says((stderr) => stderr.includes('(verifier-evicted)'))
     running.kill('SIGTERM')
     assert.equal(await running.exited, 0)
   })
