@@ -27,6 +27,8 @@ export const theme = createTheme({
   components: {
     // The scroll lock of these would write an inline style; global.css locks the page instead.
     Modal: { defaultProps: { lockScroll: false, centered: true, transitionProps: { duration: 120 } } },
+    // What is wrong with a field is read out as it appears.
+    InputError: { defaultProps: { role: 'alert' } },
     Drawer: { defaultProps: { lockScroll: false, transitionProps: { duration: 120 } } },
   },
 })

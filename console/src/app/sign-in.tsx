@@ -55,7 +55,7 @@ export function SignIn() {
           {unanswered !== undefined && (
             <>
               <ErrorAlert error={unanswered.error} kind="read" retry={unanswered.askAgain} busy={unanswered.isAsking} />
-              <Text size="sm">
+              <Text size="sm" role="status">
                 It is not known yet whether you are signed in. An account key can be tried meanwhile.
               </Text>
             </>
@@ -78,7 +78,6 @@ export function SignIn() {
             spellCheck={false}
             required
             withAsterisk={false}
-            errorProps={{ role: 'alert' }}
             visibilityToggleButtonProps={{ 'aria-label': 'Show the key' }}
             value={typed}
             error={refusal}

@@ -116,7 +116,6 @@ function DayInput({ label, width, value, onChange, error }: DayInputProps) {
       leftSectionPointerEvents="none"
       value={value ?? ''}
       error={error}
-      errorProps={{ role: 'alert' }}
       onChange={(event) => onChange(event.currentTarget.value || undefined)}
     />
   )

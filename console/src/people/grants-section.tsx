@@ -67,7 +67,6 @@ function ClaimsTest() {
             w="100%"
             autoComplete="off"
             spellCheck={false}
-            errorProps={{ role: 'alert' }}
             {...form.getInputProps('text')}
           />
           <BusyButton type="submit" variant="default" busy={test.isPending}>

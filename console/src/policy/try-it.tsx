@@ -58,7 +58,6 @@ export function TryIt({ tokenId }: { tokenId: string }) {
             placeholder="Such as 203.0.113.7"
             flex="1 1 260px"
             autoComplete="off"
-            errorProps={{ role: 'alert' }}
             {...form.getInputProps('address')}
           />
           <BusyButton type="submit" variant="default" busy={answer.isFetching} style={{ alignSelf: 'flex-end' }}>

@@ -29,7 +29,11 @@ export function InPlaceForm({ label, edit, isDirty, onSubmit, saves, now, childr
     >
       <Stack gap={6} miw={180}>
         {children}
-        {hasConflict && <span className={text.small}>{isRead ? now : 'What has changed is being read …'}</span>}
+        {hasConflict && (
+          <span role="status" className={text.small}>
+            {isRead ? now : 'What has changed is being read …'}
+          </span>
+        )}
         <Group gap={6}>
           <BusyButton type="submit" size="compact-xs" busy={isPending || !isRead}>
             {saves}

@@ -37,13 +37,7 @@ export function RenameForm({ token, onDone }: { token: Token; onDone: () => void
       saves="Save"
       now={say`It is called ${<Name>{token.name}</Name>} now. Saving again renames it.`}
     >
-      <TextInput
-        size="xs"
-        aria-label={`New name of ${former}`}
-        autoFocus
-        errorProps={{ role: 'alert' }}
-        {...form.getInputProps('name')}
-      />
+      <TextInput size="xs" aria-label={`New name of ${former}`} autoFocus {...form.getInputProps('name')} />
     </InPlaceForm>
   )
 }

@@ -46,7 +46,6 @@ export function ChipsInput({ value, onChange, splitChars = [','], struckBecause,
       splitChars={[...splitChars]}
       isDuplicate={(added, present) => present.includes(added.trim())}
       withScrollArea={false}
-      errorProps={{ role: 'alert' }}
       classNames={{ input: classes.frame, inputField: classes.field }}
       renderPill={({ option: { label: chip }, onRemove }) => {
         const reason = struckBecause?.(chip)

@@ -109,7 +109,11 @@ export function ChangeButtons(props: ChangeButtonsProps) {
   return (
     <>
       {error !== null && !isAboutFields && <ErrorAlert error={error} kind="change" retry={run} busy={isPending} />}
-      {hint !== undefined && worthRetrying(error) && <Text size="sm">{hint}</Text>}
+      {hint !== undefined && worthRetrying(error) && (
+        <Text size="sm" role="status">
+          {hint}
+        </Text>
+      )}
       <DialogButtons>
         <BusyButton busy={isPending} {...how} {...button} />
       </DialogButtons>

@@ -24,7 +24,6 @@ export function MetadataInput(props: MetadataInputProps) {
       autoComplete="off"
       spellCheck={false}
       styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
-      errorProps={{ role: 'alert' }}
       {...props}
     />
   )

@@ -120,7 +120,6 @@ function PageNumber({ current, totalPages, onPage }: PageNumberProps) {
           title={`Type ${range}, then Enter`}
           value={typed ?? String(current)}
           error={typed !== undefined && typed.trim() !== '' && !isPage && `Pages are ${range}`}
-          errorProps={{ role: 'alert' }}
           onFocus={(event) => event.currentTarget.select()}
           onChange={(event) => setTyped(event.currentTarget.value)}
           onBlur={() => setTyped(undefined)}

@@ -46,7 +46,6 @@ export function SearchBox({ label, placeholder, value, onSearch, onSecret, onPas
       placeholder={placeholder}
       maxLength={255}
       error={secret !== undefined && secretError}
-      errorProps={{ role: 'alert' }}
       leftSection={<Icon name="search" />}
       rightSection={
         typed === '' ? (

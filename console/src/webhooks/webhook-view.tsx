@@ -140,7 +140,7 @@ function SwitchedOff({ webhook }: { webhook: Webhook }) {
   const reason = reasonOf(webhook)
   if (reason === undefined) return null
   return (
-    <Warning>
+    <Warning role="status">
       The service has switched this webhook off. {reason}. Once the receiver takes events again, “Switch on” sends it
       everything that happened meanwhile.
     </Warning>
