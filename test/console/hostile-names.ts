@@ -135,7 +135,7 @@ export const describeHostileNames: Part = (world) => {
       await page.getByRole('button', { name: 'Rename plain' }).click()
       await page.getByLabel('New name of plain').fill(name)
       await page.getByRole('button', { name: 'Save' }).click()
-      await page.getByText('name must not contain control, line or text-direction characters').waitFor()
+      await page.getByRole('alert').filter({ hasText: 'text-direction' }).waitFor()
       await page.keyboard.press('Escape')
     }
   })

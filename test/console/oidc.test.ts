@@ -143,7 +143,7 @@ describe('the console with an identity provider', { timeout: ALL_MS }, () => {
     const problem = page.getByRole('alert').filter({ hasText: 'The service has a problem' })
     const assertUnknown = async () => {
       await problem.waitFor()
-      await page.getByText('It is not known yet whether you are signed in').waitFor()
+      await page.getByRole('status').filter({ hasText: 'not known yet' }).waitFor()
       assert.equal(await page.getByText('You were signed out').count(), 0)
     }
     writeFileSync(provider.grantsFile, 'half written')
@@ -196,7 +196,7 @@ describe('the console with an identity provider', { timeout: ALL_MS }, () => {
     assert.equal(await page.getByText('This session').count(), 1)
     const row = page.getByRole('row').filter({ hasText: 'This session' })
     await row.getByRole('button', { name: 'Sign out alice@example.com' }).click()
-    await page.getByText('You are signed in with this session, and will be signed out').waitFor()
+    await page.getByRole('dialog').getByText('with this session').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click()
     await assertSignedOut(page, /ended by an owner/)
     await first.getByRole('link', { name: 'People' }).click()
@@ -223,7 +223,7 @@ describe('the console with an identity provider', { timeout: ALL_MS }, () => {
     await enter('nothing')
     await page.getByText('Enter a JSON object').waitFor()
     await enter('groups: staff\ngroups: support')
-    await page.getByText('A person with these claims enters as owner.').waitFor()
+    await page.getByRole('status').filter({ hasText: 'as owner' }).waitFor()
     await page.getByRole('table', { name: 'Grants that match' }).getByText('(an earlier grant decides)').waitFor()
     const who = page.getByText('My own account · alice@example.com', { exact: true })
     assert.ok(await who.evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth), 'the name is cut off')
@@ -233,9 +233,9 @@ describe('the console with an identity provider', { timeout: ALL_MS }, () => {
     }
     await show(page, FIRST)
     await enter('{"groups": ["staff"]}')
-    await page.getByText('A person with these claims enters as viewer.').waitFor()
+    await page.getByRole('status').filter({ hasText: 'as viewer' }).waitFor()
     await enter('groups: nobody')
-    await page.getByText('cannot enter this account: no grant matches').waitFor()
+    await page.getByRole('status').filter({ hasText: 'no grant matches' }).waitFor()
   })
 
   test('on a telephone no button of a person is cut off, and the page without access can be read in the dark', async () => {
@@ -364,7 +364,7 @@ describe('the console with an identity provider', { timeout: ALL_MS }, () => {
     // A key that is refused does not make the tab somebody else's.
     await world.running.operator.revokeKey(other.keyId)
     await focus(page)
-    await page.getByText('this account key is unknown or has been revoked').waitFor()
+    await page.getByRole('alert').filter({ hasText: 'has been revoked' }).waitFor()
     assert.equal(await page.evaluate(() => sessionStorage.length), 0)
     assert.equal(await page.getByText('mine', { exact: true }).count(), 0)
   })

@@ -95,7 +95,8 @@ describe('policies and tags in the console', () => {
     assert.equal(await cell(page, 'rate', 0).textContent(), 'At most 100 verifications in 60 seconds')
     assert.equal(await cell(page, 'quota', 0).textContent(), 'At most 10,000 verifications a day')
     await page
-      .getByText('only scopes orders:read, items:* allowed; at most 100 verifications in 60 seconds; at most 10,000')
+      .getByRole('listitem')
+      .filter({ hasText: /scopes orders:read, items:\* allowed; .*100 .*60 seconds; .*10,000/ })
       .waitFor()
     assert.equal(await world.verify(credential), 204)
 
@@ -109,7 +110,10 @@ describe('policies and tags in the console', () => {
       ifMatch: '"2"',
       body: { policy: { scopes: ['orders:read'], rate: null, addresses: ['203.0.113.0/24'] } },
     })
-    await page.getByText('scope items:* removed; only address 203.0.113.0/24 allowed; no limit of the rate').waitFor()
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: /items:\* removed; .*203\.0\.113\.0\/24 allowed; no limit/ })
+      .waitFor()
     assert.equal(await world.verify(credential), 403)
 
     await change(page)
@@ -152,7 +156,10 @@ describe('policies and tags in the console', () => {
     await page.keyboard.press('Backspace')
     await addChips(page, 'Addresses', '10.0.0.0/8', '::ffff:10.0.0.0/104')
     await save(page)
-    await page.getByRole('alert').filter({ hasText: '“::ffff:10.0.0.0/104” is the same as “10.0.0.0/8”' }).waitFor()
+    await page
+      .getByRole('alert')
+      .filter({ hasText: /“::ffff:10\.0\.0\.0\/104” .*“10\.0\.0\.0\/8”/ })
+      .waitFor()
     assert.equal(requests, 1)
     await page.getByRole('button', { name: 'Remove ::ffff:10.0.0.0/104' }).click()
     await save(page)
@@ -177,7 +184,10 @@ describe('policies and tags in the console', () => {
     // While it is edited, too.
     await change(page)
     await addChips(page, 'Scopes', 'admin')
-    await page.getByText('Not allowed by the sub-account, and without effect: billing:write, admin').waitFor()
+    await page
+      .getByRole('status')
+      .filter({ hasText: /without effect: billing:write, admin/ })
+      .waitFor()
     await page.getByText('Its sub-account: orders:*, items:read').waitFor()
     await page.getByRole('button', { name: 'Cancel' }).click()
     await page.getByRole('link', { name: 'North', exact: true }).first().click()
@@ -264,11 +274,14 @@ describe('policies and tags in the console', () => {
       await route.continue()
     })
     await save(page)
-    await page.getByText('It has been changed since you opened this form').waitFor()
+    await page.getByRole('status').filter({ hasText: 'changed since you opened' }).waitFor()
     await page.getByText('What has changed is being read').waitFor()
     await page.getByRole('button', { name: 'Save mine on top', disabled: true }).waitFor()
     read()
-    await page.getByText('The policy is different now: at most 7 verifications a day').waitFor()
+    await page
+      .getByRole('status')
+      .filter({ hasText: /different now: .* 7 / })
+      .waitFor()
     await page.getByRole('button', { name: 'Remove items:read' }).waitFor()
     const sent = await sentBy(page, () => page.getByRole('button', { name: 'Save mine on top' }).click())
     assert.deepEqual(sent, { ifMatch: '"2"', body: { policy: { scopes: ['orders:read', 'items:read'] } } })
@@ -316,9 +329,15 @@ describe('policies and tags in the console', () => {
     await addChips(page, 'Addresses', '203.0.113.0/24')
     await patch(tenant, path, { policy: { quota: { limit: 7, per: 'day' } } })
     await save(page)
-    await page.getByText('This takes something from 1 token of 1, none of which was used within a week.').waitFor()
+    await page
+      .getByRole('status')
+      .filter({ hasText: /from 1 token of 1, none / })
+      .waitFor()
     await page.getByRole('button', { name: 'Save, and cut off 1 token' }).click()
-    await page.getByText('The policy is different now: at most 7 verifications a day').waitFor()
+    await page
+      .getByRole('status')
+      .filter({ hasText: /different now: .* 7 / })
+      .waitFor()
     // From here on no read of it is answered: what a change answers is enough for the next one.
     await page.route(`**/${path}`, (route) => (route.request().method() === 'GET' ? undefined : route.fallback()))
     const sent = await sentBy(page, () => page.getByRole('button', { name: 'Save mine on top' }).click())
@@ -341,7 +360,10 @@ describe('policies and tags in the console', () => {
     await page.getByRole('button', { name: 'Cancel' }).click()
     await page.unroute(`**/${path}`)
     await page.getByRole('link', { name: 'History', exact: true }).click()
-    await page.getByText('only address 203.0.113.0/24 allowed; no token works longer than 90 days').waitFor()
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: /203\.0\.113\.0\/24 allowed; .*90 days/ })
+      .waitFor()
     await page.goto(`${world.base}sub-accounts/sub_0`)
     await page.getByRole('link', { name: 'To all sub-accounts' }).click()
     await total(page).getByText('2 sub-accounts').waitFor()

@@ -162,8 +162,12 @@ describe('the hour of a support person', () => {
     assert.equal(await isAllowed(), 204)
     await page.getByRole('region', { name: 'Tokens of South' }).getByRole('link', { name: 'elsewhere' }).click()
     await page.getByRole('heading', { name: 'elsewhere', level: 1 }).waitFor()
-    await history(page).filter({ hasText: 'changed the policy of South: only scope items:* allowed' }).waitFor()
-    await history(page).filter({ hasText: 'changed the policy of South: any scope allowed' }).waitFor()
+    await history(page)
+      .filter({ hasText: /policy of South: .*items:\*/ })
+      .waitFor()
+    await history(page)
+      .filter({ hasText: /policy of South: any scope/ })
+      .waitFor()
     for (const task of ['policy', 'undoPolicy'] as const) {
       t.diagnostic(`${task}: ${hand.steps.get(task)} steps`)
       assert.ok((hand.steps.get(task) ?? 0) <= MOST_STEPS[task])
@@ -187,7 +191,7 @@ describe('the hour of a support person', () => {
     }
     await page.keyboard.press('Control+k')
     await palette.fill('no such thing')
-    await page.getByText('Type the name of a view, an action, a token or a sub-account').waitFor()
+    await page.getByText('Type the name of a view').waitFor()
     await lookAtAll(page, 'palette')
     await palette.fill('webh')
     await option('Webhooks').waitFor()

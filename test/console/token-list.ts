@@ -511,13 +511,13 @@ export const describeTokenList: Part = (world) => {
     const search = page.getByLabel('Search tokens by name')
     await page.getByLabel('Select mine').check()
     for (const [pasted, found, said] of [
-      [mine, 'mine', 'The token of this credential'],
-      [`Bearer ${mine}`, 'mine', 'The token of this credential'],
+      [mine, 'mine', 'of this credential'],
+      [`Bearer ${mine}`, 'mine', 'of this credential'],
       [`lk_tok_…${mine.slice(-4)}`, 'mine', `ends with ${mine.slice(-4)}`],
-      [off, 'off', 'does not authenticate now'],
+      [off, 'off', 'not authenticate now'],
     ] as const) {
       await search.fill(` ${pasted}`)
-      await page.getByText(said).waitFor()
+      await page.getByRole('status').filter({ hasText: said }).waitFor()
       await rowOf(page, found).waitFor()
       assert.equal(await rowOf(page, 'other').count(), 0)
       assert.equal(new URL(page.url()).search, '')
@@ -525,7 +525,7 @@ export const describeTokenList: Part = (world) => {
       await rowOf(page, 'other').waitFor()
     }
     await search.fill('lk_tok_unknown0123456789abcdef')
-    await page.getByText('No token of this account has this credential').waitFor()
+    await page.getByRole('heading', { name: /^No token .*credential/ }).waitFor()
     asked.splice(0)
     await search.fill(tenant.key)
     await page.getByText('This is an account key').waitFor()
@@ -540,7 +540,7 @@ export const describeTokenList: Part = (world) => {
     await picker.fill('')
     await page.getByRole('combobox', { name: 'Tags' }).fill('lk_tok_0123456789abcdef')
     await page.keyboard.press('Enter')
-    await page.getByText('A credential or key does not belong here').waitFor()
+    await page.getByRole('alert').filter({ hasText: 'not belong here' }).waitFor()
     // What is searched for next is asked in their place.
     await search.fill('nothing')
     await page.getByText('No token matches').waitFor()
@@ -585,7 +585,10 @@ export const describeTokenList: Part = (world) => {
     const error = { message: 'Too many exports are open', details: [] }
     await page.route(asked, (route) => route.fulfill({ status: 429, json: { success: false, error } }))
     await page.getByRole('button', { name: 'Export', exact: true }).click()
-    await page.getByText('The list is not exported: Too many exports are open').waitFor()
+    await page
+      .getByRole('alert')
+      .filter({ hasText: /not exported: Too many exports/ })
+      .waitFor()
     await page.unroute(asked)
     await page.route(asked, () => undefined)
     await page.getByRole('button', { name: 'Export', exact: true }).click()

@@ -69,12 +69,7 @@ export const describeTrouble: Part = (world) => {
       failure('Forbidden', 'A sub-account token cannot manage tokens'),
       /Not allowed.*cannot manage/,
     ],
-    'a fault': [
-      500,
-      failure('Internal server error', 'Internal server error'),
-      /service has a problem.*Request req-/,
-      ['tokens'],
-    ],
+    'a fault': [500, failure('Internal server error', 'Internal server error'), /a problem.*Request req-/, ['tokens']],
     'a store that is away': [
       503,
       failure('Service unavailable', 'The token store cannot be reached; try again'),
@@ -150,7 +145,7 @@ export const describeTrouble: Part = (world) => {
     const other = await world().tenant()
     const tenant = await world().tenant([{ name: 'mine' }])
     const page = await world().signedIn(tenant, `tokens?subAccount=${other.subAccounts[0]?.id}`)
-    await page.getByText('Sub account does not belong to you or does not exist').waitFor()
+    await page.getByRole('alert').filter({ hasText: 'does not belong to you' }).waitFor()
     await page.getByRole('button', { name: 'Clear all filters' }).click()
     await rowOf(page, 'mine').waitFor()
   })

@@ -145,7 +145,10 @@ describe('webhooks and events in the console', () => {
 
     receiver.answer = () => 410
     await ask(tenant.key, 'PATCH', `token/${idOf(tenant)}`, { name: 'third' })
-    await page.getByText('The service has switched this webhook off. The receiver answered 410').waitFor()
+    await page
+      .getByRole('status')
+      .filter({ hasText: /switched .* off\. .*410/ })
+      .waitFor()
     // What the service does by itself is said to be its own, as in the history.
     await messages(page)
       .getByText(/^The service switched the webhook .* off/)
@@ -158,7 +161,10 @@ describe('webhooks and events in the console', () => {
     receiver.answer = () => 204
     await rowOf(page, receiver.url).getByRole('link').click()
     await page.getByRole('button', { name: 'Switch on' }).click()
-    await page.getByText('The service has switched this webhook off').waitFor({ state: 'detached' })
+    await page
+      .getByRole('status')
+      .filter({ hasText: /switched .* off\./ })
+      .waitFor({ state: 'detached' })
     await navigation(page).getByRole('link', { name: 'History' }).click()
     await page
       .getByRole('main')
@@ -221,7 +227,10 @@ describe('webhooks and events in the console', () => {
     await world.restart()
     await ask(robot, 'PATCH', `token/${idOf(tenant)}`, { name: 'second' })
     await rowOf(page, 'second').waitFor()
-    await messages(page).getByText('Account key robot renamed the token from first to second').waitFor()
+    await messages(page)
+      .getByRole('alert')
+      .filter({ hasText: /robot renamed .* second/ })
+      .waitFor()
 
     const look = (state: 'hidden' | 'visible') =>
       page.evaluate((visibility) => {
@@ -235,7 +244,10 @@ describe('webhooks and events in the console', () => {
     const isResumed = page.waitForRequest(isEvents)
     await look('visible')
     assert.match((await isResumed).headers()['last-event-id'] ?? '', /^\d+$/)
-    await messages(page).getByText('Account key robot renamed the token from second to third').waitFor()
+    await messages(page)
+      .getByRole('alert')
+      .filter({ hasText: /robot renamed .* third/ })
+      .waitFor()
   })
 
   test('the stream ends with the session: at sign-out, and when the key is revoked, which signs out', async () => {
