@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Estate } from '../support/estate.ts'
 import { type Ask, bearer } from '../support/http.ts'
-import { failure, type Scenario, unauthenticated } from './scenario.ts'
+import { refusal, type Scenario, unauthenticated } from './scenario.ts'
 
 const LIST = '/api/v1/apiClient/token'
 const PLAIN = 'Bearer realm="latchkey"'
@@ -94,7 +94,7 @@ export const authenticationScenarios: readonly Scenario[] = [
     name: 'an active sub-account token is a real credential, but cannot manage tokens',
     ask: async (estate) => ({ path: LIST, headers: [bearer((await estate.token()).credential)] }),
     status: 403,
-    body: failure('Forbidden', 'A sub-account token cannot manage tokens'),
+    body: refusal('token-cannot-manage'),
   },
   {
     name: 'an imported credential of any format is a sub-account token like any other',
@@ -103,7 +103,7 @@ export const authenticationScenarios: readonly Scenario[] = [
       headers: [bearer((await estate.token({ credential: 'legacy~key/+=!' })).credential)],
     }),
     status: 403,
-    body: failure('Forbidden', 'A sub-account token cannot manage tokens'),
+    body: refusal('token-cannot-manage'),
   },
   ...['bearer', 'BEARER', 'Bearer  '].map(
     (scheme): Scenario => ({

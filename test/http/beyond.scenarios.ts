@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Estate } from '../support/estate.ts'
 import { type Ask, bearer, type Heard } from '../support/http.ts'
-import { invalid, NOT_YOURS, type Scenario } from './scenario.ts'
+import { invalid, invalidFields, NOT_YOURS, type Scenario } from './scenario.ts'
 
 const TOKEN = '/api/v1/apiClient/token'
 const SUB_ACCOUNT = '/api/v1/apiClient/sub-account'
@@ -33,51 +33,50 @@ const details = (heard: Heard) => heard.json.data.details
 /** A patch of a token's or a sub-account's policy that is refused, and changes nothing. */
 function refusedPolicies(): Scenario[] {
   const both = ['token', 'sub-account'] as const
-  const WHOLE = 'must be a whole number from 1 to'
-  const rows: [object, string][] = [
-    [{ policy: { scope: ['a'] } }, 'policy.scope is unknown; policy can have '],
-    [{ policy: [] }, 'policy must be a JSON object'],
-    [{ policy: 'none' }, 'policy must be a JSON object'],
-    [{ policy: { scopes: 'a' } }, 'policy.scopes must be an array of strings'],
-    [{ policy: { scopes: [1] } }, 'policy.scopes[0] must be a string'],
-    [{ policy: { scopes: ['a b'] } }, 'policy.scopes[0] must be 1 to 100 characters'],
-    [{ policy: { scopes: ['a*'] } }, 'policy.scopes[0] must be 1 to 100 characters'],
-    [{ policy: { scopes: ['a', 'a'] } }, 'policy.scopes[1] is the same as policy.scopes[0]'],
-    [{ policy: { scopes: Array.from({ length: 65 }, (_, n) => `s${n}`) } }, 'policy.scopes must have at most 64'],
-    [{ policy: { addresses: ['10.0.0.1/24'] } }, 'policy.addresses[0] '],
-    [{ policy: { addresses: ['010.0.0.1'] } }, 'policy.addresses[0] '],
-    [{ policy: { addresses: ['example.com'] } }, 'policy.addresses[0] '],
-    [{ policy: { rate: { seconds: null } } }, 'policy.rate.seconds is required'],
-    [{ policy: { rate: { limit: 0, seconds: 1 } } }, `policy.rate.limit ${WHOLE} 1000000`],
-    [{ policy: { rate: { limit: 1_000_001, seconds: 1 } } }, `policy.rate.limit ${WHOLE} 1000000`],
-    [{ policy: { rate: { limit: 1, seconds: 86_401 } } }, `policy.rate.seconds ${WHOLE} 86400`],
-    [{ policy: { rate: { limit: 1.5, seconds: 1 } } }, `policy.rate.limit ${WHOLE} 1000000`],
-    [{ policy: { rate: { limit: '1', seconds: 1 } } }, `policy.rate.limit ${WHOLE} 1000000`],
-    [{ policy: { rate: { limit: 1, seconds: 1, burst: 2 } } }, 'policy.rate.burst is unknown'],
-    [{ policy: { quota: { limit: 1, per: 'week' } } }, 'policy.quota.per must be day or month or ever'],
-    [{ policy: { quota: { per: null } } }, 'policy.quota.per is required'],
-    [{ metadata: [] }, 'metadata must be a JSON object'],
-    [{ metadata: { ids: [1, { a: 2 ** 53 }] } }, 'metadata has a number that is too large; send it as a string'],
-    [{ metadata: { a: 'x'.repeat(4_096) } }, 'metadata must be at most 4096 bytes of JSON'],
-    [{ polici: {} }, 'Unknown field "polici"'],
-    [{}, 'No valid fields to update'],
-    [{ name: '' }, 'name must not be empty'],
+  const rows: [object, RegExp][] = [
+    [{ policy: { scope: ['a'] } }, /^policy\.scope is unknown/],
+    [{ policy: [] }, /^policy .*object/],
+    [{ policy: 'none' }, /^policy .*object/],
+    [{ policy: { scopes: 'a' } }, /^policy\.scopes .*array/],
+    [{ policy: { scopes: [1] } }, /^policy\.scopes\[0\] .*a string/],
+    [{ policy: { scopes: ['a b'] } }, /^policy\.scopes\[0\] .*1 to 100/],
+    [{ policy: { scopes: ['a*'] } }, /^policy\.scopes\[0\] .*1 to 100/],
+    [{ policy: { scopes: ['a', 'a'] } }, /^policy\.scopes\[1\] .*policy\.scopes\[0\]/],
+    [{ policy: { scopes: Array.from({ length: 65 }, (_, n) => `s${n}`) } }, /^policy\.scopes .*64/],
+    [{ policy: { addresses: ['10.0.0.1/24'] } }, /^policy\.addresses\[0\] /],
+    [{ policy: { addresses: ['010.0.0.1'] } }, /^policy\.addresses\[0\] /],
+    [{ policy: { addresses: ['example.com'] } }, /^policy\.addresses\[0\] /],
+    [{ policy: { rate: { seconds: null } } }, /^policy\.rate\.seconds is required/],
+    [{ policy: { rate: { limit: 0, seconds: 1 } } }, /^policy\.rate\.limit .*1 to 1000000$/],
+    [{ policy: { rate: { limit: 1_000_001, seconds: 1 } } }, /^policy\.rate\.limit .*1 to 1000000$/],
+    [{ policy: { rate: { limit: 1, seconds: 86_401 } } }, /^policy\.rate\.seconds .*1 to 86400$/],
+    [{ policy: { rate: { limit: 1.5, seconds: 1 } } }, /^policy\.rate\.limit .*1 to 1000000$/],
+    [{ policy: { rate: { limit: '1', seconds: 1 } } }, /^policy\.rate\.limit .*1 to 1000000$/],
+    [{ policy: { rate: { limit: 1, seconds: 1, burst: 2 } } }, /^policy\.rate\.burst is unknown/],
+    [{ policy: { quota: { limit: 1, per: 'week' } } }, /^policy\.quota\.per .*day or month/],
+    [{ policy: { quota: { per: null } } }, /^policy\.quota\.per is required/],
+    [{ metadata: [] }, /^metadata .*object/],
+    [{ metadata: { ids: [1, { a: 2 ** 53 }] } }, /^metadata .*number/],
+    [{ metadata: { a: 'x'.repeat(4_096) } }, /^metadata .*4096 bytes/],
+    [{ polici: {} }, /field "polici"/],
+    [{}, /^No valid fields to update$/],
+    [{ name: '' }, /^name .*empty/],
   ]
   const kinds = rows.flatMap(([body, reason]) => both.map((kind) => [kind, body, reason] as const))
-  const only: [(typeof both)[number], object, string][] = [
-    ['token', { policy: { maxLifetimeSeconds: 60 } }, 'policy.maxLifetimeSeconds is unknown'],
-    ['sub-account', { policy: { maxLifetimeSeconds: 0 } }, `policy.maxLifetimeSeconds ${WHOLE}`],
-    ['sub-account', { tags: ['a'] }, 'Unknown field "tags"'],
-    ['sub-account', { expiresAt: null }, 'Unknown field "expiresAt"'],
-    ['sub-account', { email: 'nobody' }, 'email must be an e-mail address'],
-    ['sub-account', { status: 'inactive' }, 'status must be active or suspended'],
-    ['token', { tags: 'red' }, 'tags must be an array of strings'],
-    ['token', { tags: [''] }, 'each of tags must not be empty'],
-    ['token', { tags: [7] }, 'each of tags must be a string'],
-    ['token', { tags: ['x'.repeat(51)] }, 'each of tags must be at most 50 characters'],
-    ['token', { tags: ['a\u202eb'] }, 'each of tags must not contain'],
-    ['token', { tags: ['a', ' a '] }, 'tags must not repeat one'],
-    ['token', { tags: Array.from({ length: 11 }, (_, n) => `t${n}`) }, 'tags must be at most 10'],
+  const only: [(typeof both)[number], object, RegExp][] = [
+    ['token', { policy: { maxLifetimeSeconds: 60 } }, /^policy\.maxLifetimeSeconds is unknown/],
+    ['sub-account', { policy: { maxLifetimeSeconds: 0 } }, /^policy\.maxLifetimeSeconds .*1 to/],
+    ['sub-account', { tags: ['a'] }, /field "tags"/],
+    ['sub-account', { expiresAt: null }, /field "expiresAt"/],
+    ['sub-account', { email: 'nobody' }, /^email .*e-mail/],
+    ['sub-account', { status: 'inactive' }, /^status .*active or suspended/],
+    ['token', { tags: 'red' }, /^tags .*array/],
+    ['token', { tags: [''] }, /tags .*empty/],
+    ['token', { tags: [7] }, /each of tags .*string/],
+    ['token', { tags: ['x'.repeat(51)] }, /each of tags .*50/],
+    ['token', { tags: ['a\u202eb'] }, /each of tags .*contain/],
+    ['token', { tags: ['a', ' a '] }, /^tags .*repeat/],
+    ['token', { tags: Array.from({ length: 11 }, (_, n) => `t${n}`) }, /^tags .*10/],
   ]
   return [...kinds, ...only].map(([kind, body, reason]): Scenario => {
     let check = async (_estate: Estate) => {}
@@ -100,7 +99,7 @@ function refusedPolicies(): Scenario[] {
       // A patch is laid over what is there.
       asksEngine: true,
       async body(heard, estate) {
-        assert.ok(heard.json.error.message.startsWith(reason), heard.json.error.message)
+        invalidFields(reason)(heard)
         await check(estate)
       },
     }
@@ -126,8 +125,7 @@ const numberScenarios: readonly Scenario[] = [
       name: `metadata with ${number} is refused: whether it was rounded on its way cannot be seen any more`,
       ask: (estate) => patchNumber(estate, number),
       status: 400,
-      body: ({ json }) =>
-        assert.equal(json.error.message, 'metadata has a number that is too large; send it as a string'),
+      body: invalidFields(/^metadata .*number/),
     }),
   ),
   ...KEPT.map(
@@ -331,9 +329,9 @@ const listScenarios: readonly Scenario[] = [
   },
   ...(
     [
-      ['tag=', 'tag must not be empty'],
-      [`tag=${'x'.repeat(51)}`, 'tag must be at most 50 characters'],
-      [Array.from({ length: 11 }, (_, n) => `tag=t${n}`).join('&'), 'tag must be sent at most 10 times'],
+      ['tag=', /^tag .*empty/],
+      [`tag=${'x'.repeat(51)}`, /^tag .*50/],
+      [Array.from({ length: 11 }, (_, n) => `tag=t${n}`).join('&'), /^tag .*10 times/],
     ] as const
   ).map(
     ([query, reason]): Scenario => ({
@@ -431,7 +429,7 @@ const subAccountScenarios: readonly Scenario[] = [
     name: 'null for a field that cannot be cleared is refused',
     ask: async (estate) => patchOwner(estate, await aSubAccount(estate), { name: null }),
     status: 400,
-    body: ({ json }) => assert.equal(json.error.message, 'name must be a string'),
+    body: invalidFields(/^name .*string/),
   },
   {
     name: 'another account’s sub-account is patched exactly like a missing one',

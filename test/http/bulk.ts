@@ -172,7 +172,7 @@ export function describeBulk(engine: Engine): void {
       assert.deepEqual(await statusesOf(some), Array(4).fill(undefined))
       const refused = await undo(deleted._id)
       assert.equal(refused.status, 409)
-      assert.match(refused.text, /What was deleted cannot be restored/)
+      assert.equal(refused.headers['x-latchkey-error'], 'bulk-not-undoable')
     })
 
     test('another total than the expected one changes nothing, in a dry run too', async () => {
@@ -207,27 +207,27 @@ export function describeBulk(engine: Engine): void {
     const refusals: Record<string, [object, RegExp]> = {
       'no action': [{ filter: {} }, /action is required/],
       'no filter': [{ action: 'disable' }, /filter is required/],
-      'another action': [{ action: 'rename', filter: {} }, /action must be disable or enable or delete or expire/],
-      'a filter that is none': [{ action: 'disable', filter: [] }, /filter must be a JSON object/],
-      'an unknown field': [{ action: 'disable', filter: {}, dryrun: true }, /Unknown field "dryrun"/],
+      'another action': [{ action: 'rename', filter: {} }, /^action .*disable or enable/],
+      'a filter that is none': [{ action: 'disable', filter: [] }, /^filter .*object/],
+      'an unknown field': [{ action: 'disable', filter: {}, dryrun: true }, /field "dryrun"/],
       'an unknown filter': [
         { action: 'disable', filter: { state: 'active' } },
-        /filter has "state"; allowed: subAccountId/,
+        /^filter .*"state"; allowed: subAccountId/,
       ],
       'a page': [{ action: 'disable', filter: { page: 2 } }, /filter has "page"/],
       'an order': [{ action: 'disable', filter: { sort: 'name' } }, /filter has "sort"/],
-      'a filter of another type': [{ action: 'disable', filter: { status: true } }, /status must be a string/],
-      'a filter that is not valid': [{ action: 'disable', filter: { idleDays: 0 } }, /idleDays must be a whole number/],
-      'a repeated filter': [{ action: 'disable', filter: { status: ['active'] } }, /status must be sent only once/],
+      'a filter of another type': [{ action: 'disable', filter: { status: true } }, /status .*string/],
+      'a filter that is not valid': [{ action: 'disable', filter: { idleDays: 0 } }, /idleDays .*number/],
+      'a repeated filter': [{ action: 'disable', filter: { status: ['active'] } }, /status .*once/],
       'no tag at all': [{ action: 'disable', filter: { tag: [] } }, /filter.tag filters nothing/],
       'a search for nothing': [{ action: 'disable', filter: { search: ' ' } }, /filter.search filters nothing/],
       'one of two that filters nothing': [
         { action: 'disable', filter: { status: 'active', search: '' }, dryRun: true },
         /filter.search filters nothing/,
       ],
-      'a long reason': [{ action: 'disable', filter: {}, reason: 'x'.repeat(201) }, /reason must be at most 200/],
-      'a reason of two lines': [{ action: 'disable', filter: {}, reason: 'a\nb' }, /reason must not contain control/],
-      'half a token': [{ action: 'disable', filter: {}, expectedTotal: 1.5 }, /expectedTotal must be a whole number/],
+      'a long reason': [{ action: 'disable', filter: {}, reason: 'x'.repeat(201) }, /^reason .*200/],
+      'a reason of two lines': [{ action: 'disable', filter: {}, reason: 'a\nb' }, /^reason .*control/],
+      'half a token': [{ action: 'disable', filter: {}, expectedTotal: 1.5 }, /^expectedTotal .*number/],
     }
     for (const [what, [body, message]] of Object.entries(refusals)) {
       test(`${what} is refused, and changes nothing`, async () => {

@@ -149,13 +149,13 @@ export const explainScenarios: readonly Scenario[] = [
     name: 'an address that is sent twice is refused',
     ask: (estate) => ask(estate, { query: '?address=::1&address=::2' }),
     status: 400,
-    body: invalid('address must be sent only once'),
+    body: invalid(/^address .*once/),
   },
   {
     name: 'what is no address is refused',
     ask: (estate) => ask(estate, { query: '?address=10.0.0.0/8' }),
     status: 400,
-    body: invalid('address must be an IP address'),
+    body: invalid(/^address .*IP/),
   },
   {
     name: 'an unknown parameter is named',

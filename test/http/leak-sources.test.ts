@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import type { FastifyRequest } from 'fastify'
 import { readConfig } from '../../src/config.ts'
-import { openLeakSource } from '../../src/http/access/leak-sources.ts'
+import { BAD_SIGNATURE, openLeakSource } from '../../src/http/access/leak-sources.ts'
 import type { HttpFailure } from '../../src/http/protocol/failures.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'latchkey-keys-'))
@@ -28,7 +28,7 @@ const request = (id: string, signature: string) =>
     headers: { 'github-public-key-identifier': id, 'github-public-key-signature': signature },
   }) as unknown as FastifyRequest
 
-const REFUSED = { message: 'The signature of the report is missing or not valid' }
+const REFUSED = { message: BAD_SIGNATURE }
 
 test('the example that GitHub publishes is verified, and no other body', async () => {
   assert.ok(source)

@@ -3,11 +3,12 @@ import assert from 'node:assert/strict'
 import type { Estate } from '../support/estate.ts'
 import { type Ask, bearer } from '../support/http.ts'
 import { unknownTokens } from './list.scenarios.ts'
-import { failure, invalid, NOT_FOUND, NOT_YOURS, type Scenario, success } from './scenario.ts'
+import { invalid, invalidFields, NOT_FOUND, NOT_YOURS, refusal, type Scenario, success } from './scenario.ts'
 
 const TOKEN = '/api/v1/apiClient/token'
-const STEERING = 'name must not contain control, line or text-direction characters'
-const NOT_AN_OVERLAP = 'overlapSeconds must be a whole number from 0 to 2592000'
+const STEERING = /^name .*control/
+const NOT_AN_OVERLAP = /^overlapSeconds .*0 to 2592000$/
+const NO_TIME = /^expiresAt .*2030-01-31T12:00:00Z$/
 const SUB_ACCOUNT = '/api/v1/apiClient/sub-account'
 
 const mine = (estate: Estate, ask: Ask): Ask => ({ ...ask, headers: [bearer(estate.mine.key), ...(ask.headers ?? [])] })
@@ -21,28 +22,16 @@ const create = (estate: Estate, fields: object, ...headers: (readonly [string, s
 const verified = async (estate: Estate, credential: string) =>
   (await estate.ask({ path: '/api/v1/verify', headers: [bearer(credential)] })).status
 
-const badCreations: readonly [string, object, string][] = [
-  ['without a name', { name: undefined }, 'name is required'],
-  ['without a sub-account', { subAccountId: undefined }, 'subAccountId is required'],
-  ['with an empty name', { name: ' ' }, 'name must not be empty'],
-  ['with a bad status', { status: 'paused' }, 'status must be active or inactive'],
-  [
-    'with a time that is none',
-    { expiresAt: 'tomorrow' },
-    'expiresAt must be an ISO 8601 time with its zone, such as 2030-01-31T12:00:00Z',
-  ],
-  [
-    'with a time without a zone',
-    { expiresAt: '2030-01-31T12:00:00' },
-    'expiresAt must be an ISO 8601 time with its zone, such as 2030-01-31T12:00:00Z',
-  ],
-  [
-    'with a number as time',
-    { expiresAt: 5 },
-    'expiresAt must be an ISO 8601 time with its zone, such as 2030-01-31T12:00:00Z',
-  ],
+const badCreations: readonly [string, object, RegExp][] = [
+  ['without a name', { name: undefined }, /^name is required/],
+  ['without a sub-account', { subAccountId: undefined }, /^subAccountId is required/],
+  ['with an empty name', { name: ' ' }, /^name .*empty/],
+  ['with a bad status', { status: 'paused' }, /^status .*active or inactive/],
+  ['with a time that is none', { expiresAt: 'tomorrow' }, NO_TIME],
+  ['with a time without a zone', { expiresAt: '2030-01-31T12:00:00' }, NO_TIME],
+  ['with a number as time', { expiresAt: 5 }, NO_TIME],
   ['with a control character in its name', { name: 'a\u0007' }, STEERING],
-  ['with a number as sub-account', { subAccountId: 5 }, 'subAccountId must be a string'],
+  ['with a number as sub-account', { subAccountId: 5 }, /^subAccountId .*string/],
 ]
 
 const tokenScenarios: readonly Scenario[] = [
@@ -77,7 +66,7 @@ const tokenScenarios: readonly Scenario[] = [
       name: `creation ${what} is refused`,
       ask: (estate) => create(estate, fields),
       status: 400,
-      body: (heard) => assert.equal(heard.json.error.message, reason),
+      body: invalidFields(reason),
     }),
   ),
   {
@@ -93,7 +82,7 @@ const tokenScenarios: readonly Scenario[] = [
     },
     status: 400,
     asksEngine: true,
-    body: invalid('Token name already exists for this sub-account'),
+    body: refusal('duplicate-name'),
   },
   {
     name: 'a retry with the same Idempotency-Key returns the same token',
@@ -116,8 +105,7 @@ const tokenScenarios: readonly Scenario[] = [
     },
     status: 409,
     async body(heard, estate) {
-      const conflict = failure('Conflict', 'This Idempotency-Key was used before with a different request')
-      assert.equal(heard.text, JSON.stringify(conflict))
+      refusal('idempotency-conflict')(heard)
       const found = await estate.mineAsks({ path: `${TOKEN}?search=Other+body` })
       assert.equal(found.json.data.total, 0)
     },
@@ -199,7 +187,11 @@ const tokenScenarios: readonly Scenario[] = [
         return mine(estate, { method: 'POST', path: `${TOKEN}/${id}/rotate`, body: { overlapSeconds } })
       },
       status: 400,
-      body: failure('Validation error', NOT_AN_OVERLAP, [{ field: 'overlapSeconds', message: NOT_AN_OVERLAP }]),
+      body(heard) {
+        invalidFields(NOT_AN_OVERLAP)(heard)
+        const { message, details } = heard.json.error
+        assert.deepEqual(details, [{ field: 'overlapSeconds', message }])
+      },
     }),
   ),
   {
@@ -221,7 +213,7 @@ const tokenScenarios: readonly Scenario[] = [
         return mine(estate, { method: 'POST', path: `${TOKEN}/${id}/rotate`, body })
       },
       status: 400,
-      body: invalid('The body must be a JSON object'),
+      body: invalid(/body .*object/),
     }),
   ),
   ...['DELETE ', 'POST /rotate', 'GET /history'].flatMap((verb) =>
@@ -277,7 +269,7 @@ const tokenScenarios: readonly Scenario[] = [
     name: 'include of anything else is refused',
     ask: (estate) => mine(estate, { path: `${TOKEN}?include=everything` }),
     status: 400,
-    body: invalid('include must be details'),
+    body: invalid(/^include .*details/),
   },
 ]
 
@@ -309,14 +301,14 @@ const subAccountScenarios: readonly Scenario[] = [
   },
   ...(
     [
-      [{ name: undefined }, 'name is required'],
-      [{ email: undefined }, 'email is required'],
-      [{ companyName: undefined }, 'companyName is required'],
-      ...['nobody', '@', 'a@', '@b', 'a@b@c', 'a b@c'].map((email) => [{ email }, 'email must be an e-mail address']),
-    ] as [object, string][]
+      [{ name: undefined }, /^name is required/],
+      [{ email: undefined }, /^email is required/],
+      [{ companyName: undefined }, /^companyName is required/],
+      ...['nobody', '@', 'a@', '@b', 'a@b@c', 'a b@c'].map((email) => [{ email }, /^email .*e-mail/]),
+    ] as [object, RegExp][]
   ).map(
     ([fields, reason]): Scenario => ({
-      name: `a sub-account with ${Object.entries(fields).flat().join(' ')} is refused: ${reason}`,
+      name: `a sub-account with ${Object.entries(fields).flat().join(' ')} is refused by name`,
       ask: (estate) =>
         mine(estate, {
           method: 'POST',
@@ -324,7 +316,7 @@ const subAccountScenarios: readonly Scenario[] = [
           body: { name: 'A', email: 'a@x.example', companyName: 'N', ...fields },
         }),
       status: 400,
-      body: (heard) => assert.equal(heard.json.error.message, reason),
+      body: invalidFields(reason),
     }),
   ),
   ...Object.entries({ name: 'mine tWO', address: 'TWO@mine', company: 'two LTD' }).map(
@@ -390,7 +382,7 @@ const subAccountScenarios: readonly Scenario[] = [
         body: { status: 'paused' },
       }),
     status: 400,
-    body: (heard) => assert.equal(heard.json.error.message, 'status must be active or suspended'),
+    body: invalidFields(/^status .*active or suspended/),
   },
 ]
 
@@ -439,7 +431,7 @@ const historyScenarios: readonly Scenario[] = [
       return mine(estate, { path: `${path}?to=${at}` })
     },
     status: 400,
-    body: (heard) => assert.match(heard.json.error.message, /^Unknown parameter "to"/),
+    body: invalidFields(/parameter "to"/),
   },
   ...[
     ['history', ['from', 'before']],
@@ -450,7 +442,7 @@ const historyScenarios: readonly Scenario[] = [
         name: `${name} of ${path} is no day that does not exist`,
         ask: (estate) => mine(estate, { path: `/api/v1/apiClient/${path}?${name}=2026-02-31T00:00:00Z` }),
         status: 400,
-        body: (heard) => assert.match(heard.json.error.message, new RegExp(`^${name} must be an ISO 8601 time`)),
+        body: invalid(new RegExp(`^${name} .*ISO 8601`)),
       }),
     ),
   ),
@@ -483,22 +475,22 @@ const historyScenarios: readonly Scenario[] = [
   ),
   ...(
     [
-      ['after=-1', 'after must be the position of an entry'],
-      ['after=', 'after must be the position of an entry'],
-      ['after=1.5', 'after must be the position of an entry'],
-      ['after=99999999999999999', 'after must be the position of an entry'],
-      ['beforePosition=AAAAAAAAAAAAAAAAAAAAAA', 'beforePosition must be the position of an entry'],
-      ['after=1&page=1', 'after cannot be combined with page'],
-      ['beforePosition=1&page=2', 'beforePosition cannot be combined with page'],
-      ['after=1&beforePosition=9', 'after cannot be combined with beforePosition'],
-      ['after=1&after=2', 'after must be sent only once'],
+      ['after=-1', /^after .*position/],
+      ['after=', /^after .*position/],
+      ['after=1.5', /^after .*position/],
+      ['after=99999999999999999', /^after .*position/],
+      ['beforePosition=AAAAAAAAAAAAAAAAAAAAAA', /^beforePosition .*position/],
+      ['after=1&page=1', /^after .*page/],
+      ['beforePosition=1&page=2', /^beforePosition .*page/],
+      ['after=1&beforePosition=9', /^after .*beforePosition/],
+      ['after=1&after=2', /^after .*once/],
     ] as const
   ).map(
     ([query, reason]): Scenario => ({
       name: `no entry of the history is at ${query}`,
       ask: (estate) => mine(estate, { path: `/api/v1/apiClient/history?${query}` }),
       status: 400,
-      body: (heard) => assert.equal(heard.json.error.message, reason),
+      body: invalid(reason),
     }),
   ),
   {

@@ -285,7 +285,7 @@ export const listScenarios: readonly Scenario[] = [
       name: `page=${JSON.stringify(page)} is refused`,
       ask: (estate) => asMine(estate, `${LIST}?page=${encodeURIComponent(page)}`),
       status: 400,
-      body: invalid('page must be a whole number from 1 to 2147483647'),
+      body: invalid(/^page .*1 to 2147483647$/),
     }),
   ),
   ...['0', '-1', '1.5', 'abc', '', '1e3', '１', '101'].map(
@@ -293,7 +293,7 @@ export const listScenarios: readonly Scenario[] = [
       name: `limit=${JSON.stringify(limit)} is refused`,
       ask: (estate) => asMine(estate, `${LIST}?limit=${encodeURIComponent(limit)}`),
       status: 400,
-      body: invalid('limit must be a whole number from 1 to 100'),
+      body: invalid(/^limit .*1 to 100$/),
     }),
   ),
   ...['', 'ACTIVE', 'paused', 'active ', 'active,inactive', '__proto__', 'null'].map(
@@ -301,7 +301,7 @@ export const listScenarios: readonly Scenario[] = [
       name: `status=${JSON.stringify(status)} is refused`,
       ask: (estate) => asMine(estate, `${LIST}?status=${encodeURIComponent(status)}`),
       status: 400,
-      body: invalid('status must be active or inactive'),
+      body: invalid(/^status .*active or inactive$/),
     }),
   ),
   ...['', 'names', 'NAME', '+name', '--name', '- name', 'name,createdAt', 'name ', 'id', '__proto__'].map(
@@ -309,7 +309,7 @@ export const listScenarios: readonly Scenario[] = [
       name: `sort=${JSON.stringify(sort)} is refused with what is allowed`,
       ask: (estate) => asMine(estate, `${LIST}?sort=${encodeURIComponent(sort)}`),
       status: 400,
-      body: invalid('sort must be name, -name, createdAt, -createdAt, lastUsedAt, -lastUsedAt, expiresAt, -expiresAt'),
+      body: invalid(/^sort .*name, -name, createdAt, -createdAt, lastUsedAt, -lastUsedAt, expiresAt, -expiresAt$/),
     }),
   ),
   ...(['page', 'limit', 'status', 'search', 'subAccountId', 'sort'] as const).map(
@@ -317,7 +317,7 @@ export const listScenarios: readonly Scenario[] = [
       name: `${name} sent twice is refused`,
       ask: (estate) => asMine(estate, `${LIST}?${name}=1&${name}=1`),
       status: 400,
-      body: invalid(`${name} must be sent only once`),
+      body: invalid(new RegExp(`^${name} .*once$`)),
     }),
   ),
   {
@@ -329,18 +329,14 @@ export const listScenarios: readonly Scenario[] = [
     name: 'a search of 256 characters is refused',
     ask: (estate) => asMine(estate, `${LIST}?search=${'a'.repeat(256)}`),
     status: 400,
-    body: invalid('search must be at most 255 characters'),
+    body: invalid(/^search .*255/),
   },
   ...['D7w', 'D7wZ5', '', 'D7w ', 'D7wß', 'D7w%00', 'D7wZ&credentialEnd=D7wZ'].map(
     (end): Scenario => ({
       name: `the end of a credential is exactly four characters of one, and not "${end}"`,
       ask: (estate) => asMine(estate, `${LIST}?credentialEnd=${encodeURI(end).replace('%25', '%')}`),
       status: 400,
-      body: invalid(
-        end.includes('&')
-          ? 'credentialEnd must be sent only once'
-          : 'credentialEnd must be the last four characters of a credential',
-      ),
+      body: invalid(end.includes('&') ? /^credentialEnd .*once/ : /^credentialEnd .*last four/),
     }),
   ),
   ...foreignSubAccounts('list', (id) => `${LIST}?subAccountId=${encodeURIComponent(id)}`),
@@ -362,7 +358,7 @@ export const listScenarios: readonly Scenario[] = [
     name: 'listing by path refuses a bad page as the list does',
     ask: (estate) => asMine(estate, `${LIST}/sub-account/${estate.mine.subAccounts[0].id}?page=x`),
     status: 400,
-    body: invalid('page must be a whole number from 1 to 2147483647'),
+    body: invalid(/^page .*1 to 2147483647$/),
   },
   {
     name: 'a token is fetched whole, with the documented message',

@@ -72,18 +72,18 @@ const narrowed: Record<string, [string | ((tenant: { now: number }) => string), 
   'by creation, and searched': [({ now }) => `${LIST}?createdFrom=${time(now - DAY)}&search=USED`, ['used', 'unused']],
 }
 
-const refused: Record<string, string> = {
-  'used=always': 'used must be never',
-  'used=': 'used must be never',
-  'used=never&used=never': 'used must be sent only once',
-  'idleDays=0': 'idleDays must be a whole number from 1 to 3650',
-  'idleDays=90d': 'idleDays must be a whole number from 1 to 3650',
-  'suspendedDays=3651': 'suspendedDays must be a whole number from 1 to 3650',
-  'suspendedDays=1&suspendedDays=1': 'suspendedDays must be sent only once',
-  'effectiveStatus=off': 'effectiveStatus must be active, inactive, expired, suspended',
-  'effectiveStatus=active&status=active': 'effectiveStatus cannot be combined with status',
-  'expiresBefore=tomorrow': 'expiresBefore must be an ISO 8601 time with its zone, such as 2030-01-31T12:00:00Z',
-  'createdFrom=2026-01-01': 'createdFrom must be an ISO 8601 time with its zone, such as 2030-01-31T12:00:00Z',
+const refused: Record<string, RegExp> = {
+  'used=always': /^used .*never/,
+  'used=': /^used .*never/,
+  'used=never&used=never': /^used .*once/,
+  'idleDays=0': /^idleDays .*1 to 3650$/,
+  'idleDays=90d': /^idleDays .*1 to 3650$/,
+  'suspendedDays=3651': /^suspendedDays .*1 to 3650$/,
+  'suspendedDays=1&suspendedDays=1': /^suspendedDays .*once/,
+  'effectiveStatus=off': /^effectiveStatus .*active, inactive, expired, suspended$/,
+  'effectiveStatus=active&status=active': /^effectiveStatus .*with status/,
+  'expiresBefore=tomorrow': /^expiresBefore .*ISO 8601/,
+  'createdFrom=2026-01-01': /^createdFrom .*ISO 8601/,
 }
 
 export const overviewScenarios: readonly Scenario[] = [

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Estate } from '../support/estate.ts'
 import { type Ask, bearer, type Heard } from '../support/http.ts'
-import type { Scenario } from './scenario.ts'
+import { invalidFields, type Scenario } from './scenario.ts'
 
 const TOKEN = '/api/v1/apiClient/token'
 const JSON_TYPE = ['content-type', 'application/json'] as const
@@ -23,7 +23,7 @@ function patch(estate: Estate, id: string, body: object | string, ...headers: re
 const metadataOf = (heard: Heard) => heard.json.data.details.metadata
 
 /** A body that is refused, and changes nothing. */
-function refused(name: string, body: object | string, reason: string): Scenario {
+function refused(name: string, body: object | string, reason: RegExp): Scenario {
   let id = ''
   return {
     name: `a patch with ${name} is refused, and nothing changes`,
@@ -33,14 +33,14 @@ function refused(name: string, body: object | string, reason: string): Scenario 
     },
     status: 400,
     async body(heard, estate) {
-      assert.equal(heard.json.error.message, reason)
+      invalidFields(reason)(heard)
       const { data } = (await estate.mineAsks({ path: `${TOKEN}/${id}?include=details` })).json
       assert.deepEqual([data.details.version, data.details.metadata], [1, { kept: 1 }])
     },
   }
 }
 
-const TOO_LONG = 'metadata must be at most 4096 bytes of JSON'
+const TOO_LONG = /^metadata .*4096 bytes/
 const deep = (levels: number): object => (levels === 0 ? {} : { a: deep(levels - 1) })
 
 let patched = { id: '', body: {} }
@@ -152,24 +152,20 @@ export const patchScenarios: readonly Scenario[] = [
     },
     status: 404,
   },
-  refused('nothing', {}, 'No valid fields to update'),
-  refused('a list for a body', '[]', 'The body must be a JSON object'),
+  refused('nothing', {}, /^No valid fields to update$/),
+  refused('a list for a body', '[]', /body .*object/),
   refused(
     'an unknown field',
     { expires_at: 1 },
-    'Unknown field "expires_at"; allowed: name, status, expiresAt, tags, metadata, policy',
+    /"expires_at"; allowed: name, status, expiresAt, tags, metadata, policy$/,
   ),
-  refused('one good and one bad field', { name: 'Good', status: 'paused' }, 'status must be active or inactive'),
-  refused('null for a name', { name: null }, 'name must be a string'),
-  refused(
-    'a time without a zone',
-    { expiresAt: '2100-01-01T00:00:00' },
-    'expiresAt must be an ISO 8601 time with its zone, such as 2030-01-31T12:00:00Z',
-  ),
-  refused('a list for metadata', { metadata: [1] }, 'metadata must be a JSON object'),
+  refused('one good and one bad field', { name: 'Good', status: 'paused' }, /^status .*active or inactive/),
+  refused('null for a name', { name: null }, /^name .*string/),
+  refused('a time without a zone', { expiresAt: '2100-01-01T00:00:00' }, /^expiresAt .*2030-01-31T12:00:00Z$/),
+  refused('a list for metadata', { metadata: [1] }, /^metadata .*object/),
   // What the patch makes of the metadata that is there.
   { ...refused('too much metadata', { metadata: { a: 'x'.repeat(4_096) } }, TOO_LONG), asksEngine: true },
   { ...refused('too much metadata in bytes', { metadata: { a: 'ü'.repeat(2_100) } }, TOO_LONG), asksEngine: true },
-  refused('far too much metadata', { metadata: { a: 'x'.repeat(20_000) } }, 'metadata is too large'),
-  refused('metadata that is nested very deeply', { metadata: deep(3_500) }, 'metadata is too large'),
+  refused('far too much metadata', { metadata: { a: 'x'.repeat(20_000) } }, /^metadata .*too large/),
+  refused('metadata that is nested very deeply', { metadata: deep(3_500) }, /^metadata .*too large/),
 ]

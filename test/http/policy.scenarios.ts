@@ -1,5 +1,6 @@
 // Verification under policies: scopes, addresses, rates and quotas, in their order, and what the answers say.
 import assert from 'node:assert/strict'
+import { NOT_ALLOWED, USED_UP } from '../../src/tokens/verify/answer.ts'
 import type { Estate } from '../support/estate.ts'
 import { type Ask, bearer, type Heard } from '../support/http.ts'
 import { failure, invalid, type Scenario, unauthenticated } from './scenario.ts'
@@ -25,8 +26,8 @@ const asking =
   async (estate: Estate) =>
     verify((await aToken(estate, policy, ceiling, more)).credential, query)
 
-const WRONG_ADDRESS = failure('Forbidden', 'This token may not be used from this address')
-const WRONG_SCOPE = failure('Forbidden', 'This token does not have the scope that is needed')
+const WRONG_ADDRESS = failure('Forbidden', NOT_ALLOWED.address)
+const WRONG_SCOPE = failure('Forbidden', NOT_ALLOWED.scope)
 
 function accepted(name: string, ask: Scenario['ask'], headers: Scenario['headers'] = {}): Scenario {
   return { name, ask, status: 204, headers: { 'x-latchkey-reason': null, ...headers } }
@@ -43,9 +44,8 @@ function refusedByAddress(name: string, ask: Scenario['ask']): Scenario {
   return { name, ask, status: 403, body: WRONG_ADDRESS, headers }
 }
 
-const BAD_SCOPE =
-  'scope must be one or more scopes, separated by single spaces, each 1 to 100 characters of A-Z a-z 0-9 : . _ / -'
-const badQueries: readonly (readonly [string, string])[] = [
+const BAD_SCOPE = /^scope .*1 to 100 characters/
+const badQueries: readonly (readonly [string, RegExp])[] = [
   ['?scope=', BAD_SCOPE],
   ['?scope=a%20%20b', BAD_SCOPE],
   ['?scope=%20a', BAD_SCOPE],
@@ -53,9 +53,9 @@ const badQueries: readonly (readonly [string, string])[] = [
   ['?scope=a%0D%0AX-Evil:%201', BAD_SCOPE],
   ['?scope=%C3%BC', BAD_SCOPE],
   [`?scope=${'a'.repeat(101)}`, BAD_SCOPE],
-  ['?scope=orders:*', 'scope must name scopes, not a pattern with *'],
+  ['?scope=orders:*', /^scope .*pattern/],
   ['?scope=a&scope=', BAD_SCOPE],
-  [`?${Array.from({ length: 65 }, (_, n) => `scope=s${n}`).join('&')}`, 'scope must name at most 64 scopes'],
+  [`?${Array.from({ length: 65 }, (_, n) => `scope=s${n}`).join('&')}`, /^scope .*64/],
 ]
 
 const ORDERS = { scopes: ['orders:read', 'items:*'] }
@@ -192,7 +192,7 @@ const limitScenarios: readonly Scenario[] = [
       return verify(credential)
     },
     status: 429,
-    body: failure('Too many requests', 'This token is used too often; try again later'),
+    body: failure('Too many requests', USED_UP.rate),
     headers: {
       'x-latchkey-reason': 'rate',
       'retry-after': /^(1000|999)$/,
@@ -222,7 +222,7 @@ const limitScenarios: readonly Scenario[] = [
     },
     status: 429,
     body(heard) {
-      assert.deepEqual(heard.json, failure('Too many requests', 'The quota of this token is used up'))
+      assert.deepEqual(heard.json, failure('Too many requests', USED_UP.quota))
       const left = (86_400_000 - (Date.now() % 86_400_000)) / 1_000
       assert.ok(Math.abs(seconds(heard, 'retry-after') - left) < 5, String(heard.headers['retry-after']))
     },
@@ -379,9 +379,7 @@ const previewScenarios: readonly Scenario[] = [
     ask: previewed({ scopes: ['no scope'] }),
     status: 400,
     asksEngine: true,
-    body: invalid(
-      'policy.scopes[0] must be 1 to 100 characters of A-Z a-z 0-9 : . _ / -, and may end with :* for any rest',
-    ),
+    body: invalid(/^policy\.scopes\[0\] .*1 to 100/),
   },
 ]
 

@@ -93,8 +93,7 @@ function describePortal(engine: Engine): void {
           const isOpen = use !== undefined && may.includes(use)
           const refused = NEVER.includes(route) || route.startsWith('GET /api/v1/leaks') ? 401 : 403
           assert.equal(heard.status, isOpen ? owner : refused, `${route} for ${may}: ${heard.text}`)
-          if (refused === 403 && !isOpen)
-            assert.match(heard.json.error.message, /^This (session|key) is not allowed to /)
+          if (refused === 403 && !isOpen) assert.equal(heard.headers['x-latchkey-error'], 'not-allowed')
         }
       }
     })
@@ -153,7 +152,7 @@ function describePortal(engine: Engine): void {
         for (const path of [`${TOKEN}?${query}`, `${TOKEN}/sub-account/${own()}?${query}`]) {
           const [closed, open] = [await askAs(reading, { path }), await askAs(both, { path })]
           assert.deepEqual([closed.status, open.status], [403, 200], path)
-          assert.equal(closed.json.error.message, 'This session is not allowed to do that')
+          assert.equal(closed.headers['x-latchkey-error'], 'not-allowed')
         }
       }
       const lineIn = async (session: Begun) => {
@@ -172,10 +171,7 @@ function describePortal(engine: Engine): void {
       const verify = async () => (await estate.ask({ path: '/api/v1/verify', headers: [bearer(credential)] })).status
       for (const body of [{ name: 'Other' }, { status: 'active' }, { status: 'inactive', name: 'Other' }]) {
         const heard = await put(body)
-        assert.deepEqual(
-          [heard.status, heard.json.error.message],
-          [403, 'This key is not allowed to change tokens and sub-accounts'],
-        )
+        assert.deepEqual([heard.status, heard.headers['x-latchkey-error']], [403, 'not-allowed'])
       }
       assert.equal(await verify(), 204)
       const off = await put({ status: 'inactive' })
@@ -262,7 +258,7 @@ function describePortal(engine: Engine): void {
       assert.ok(Date.parse(within.expiresAt) <= now() + 10 * MINUTE)
       const longer = await create({ expiresInSeconds: 3_600 }, short.key)
       assert.equal(longer.status, 400)
-      assert.match(longer.json.error.message, /^expiresInSeconds must end by \S+Z, when its maker expires$/)
+      assert.match(longer.json.error.message, /^expiresInSeconds .*\d\dZ/)
       // No session makes others, and no key.
       const session = await begun()
       assert.equal((await create({}, session.session)).status, 403)
@@ -270,24 +266,23 @@ function describePortal(engine: Engine): void {
 
     test('bad requests change nothing and say what is wrong', async () => {
       for (const [fields, message] of [
-        [{ subAccountId: undefined }, 'subAccountId is required'],
-        [{ may: [] }, /^may must be one or more different ones of read, create/],
+        [{ subAccountId: undefined }, /^subAccountId is required/],
+        [{ may: [] }, /^may .*read, create/],
         [{ may: ['read', 'read'] }, /^may must/],
         [{ may: ['delete'] }, /^may must/],
         [{ may: 'read' }, /^may must/],
-        [{ origin: 'https://app.example.com/' }, 'origin must be an origin, such as https://app.example.com'],
+        [{ origin: 'https://app.example.com/' }, /^origin .*https:\/\/app\.example\.com$/],
         [{ origin: 'null' }, /^origin must/],
         [{ origin: 'file:///x' }, /^origin must/],
         [{ origin: 'https://App.example.com' }, /^origin must/],
-        [{ expiresInSeconds: 0 }, 'expiresInSeconds must be a whole number from 1 to 86400'],
+        [{ expiresInSeconds: 0 }, /^expiresInSeconds .*1 to 86400$/],
         [{ expiresInSeconds: 86_401 }, /^expiresInSeconds must/],
         [{ expiresInSeconds: 1.5 }, /^expiresInSeconds must/],
         [{ expires: 1 }, /expires/],
       ] as const) {
         const heard = await create(fields)
         assert.equal(heard.status, 400, heard.text)
-        if (typeof message === 'string') assert.equal(heard.json.error.message, message)
-        else assert.match(heard.json.error.message, message)
+        assert.match(heard.json.error.message, message)
       }
       for (const body of [{}, { code: 1 }, { code: 'x', more: 1 }, '{']) {
         const headers = [['content-type', 'application/json']] as const
@@ -303,9 +298,10 @@ function describePortal(engine: Engine): void {
       const code = await codeOf({ origin: APP })
       const elsewhere = await begin(code, from('https://evil.example'))
       assert.deepEqual(
-        [elsewhere.status, elsewhere.json.error.message, allowed(elsewhere)],
-        [403, `This session is accepted only from ${APP}`, undefined],
+        [elsewhere.status, elsewhere.headers['x-latchkey-error'], allowed(elsewhere)],
+        [403, 'forbidden', undefined],
       )
+      assert.ok(elsewhere.json.error.message.includes(APP))
       const there = await begin(code, from(APP))
       assert.deepEqual([there.status, allowed(there), there.headers.vary], [200, APP, 'Origin'])
       assert.deepEqual([allowed(await begin(code, from(APP)))], [APP])

@@ -1,6 +1,7 @@
 // A scenario: what is asked, what must come back, and what must not appear. Run over real HTTP on a real store.
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
+import { type FailureCode, reasonOf } from '../../src/tokens/errors.ts'
 import type { Store } from '../../src/tokens/ports.ts'
 import { type Engine, type Estate, openedBefore } from '../support/estate.ts'
 import type { Ask, Heard } from '../support/http.ts'
@@ -34,7 +35,31 @@ export const failure = (message: string, reason: string, details?: object) => ({
   data: {},
   error: details === undefined ? { message: reason } : { message: reason, details },
 })
-export const invalid = (reason: string) => failure('Validation error', reason)
+
+const CATEGORIES: Readonly<Record<number, string>> = {
+  400: 'Validation error',
+  403: 'Forbidden',
+  405: 'Method not allowed',
+  409: 'Conflict',
+  412: 'Precondition failed',
+  413: 'Payload too large',
+  415: 'Unsupported media type',
+}
+
+/** A refusal by its code, byte for byte but for its reason: that has to be the one of its code, or to name what is wrong. */
+export const refusal =
+  (code: string, names?: RegExp, isAboutFields = false) =>
+  ({ status, headers, json, text }: Heard): void => {
+    assert.equal(headers['x-latchkey-error'], code)
+    const { message, details } = json.error
+    assert.match(message, names ?? new RegExp(`^${RegExp.escape(reasonOf(code as FailureCode))}$`))
+    const answer = failure(CATEGORIES[status] ?? '', message, isAboutFields ? details : undefined)
+    assert.equal(text, JSON.stringify(answer))
+  }
+export const invalid = (names: RegExp) => refusal('invalid-request', names)
+/** Of a body; the answer may also say of each field what is wrong. */
+export const invalidFields = (names: RegExp) => refusal('invalid-request', names, true)
+
 export const NOT_FOUND = failure('Not found', 'API token not found')
 export const NOT_YOURS = failure('Forbidden', 'Sub account does not belong to you or does not exist')
 export const unauthenticated = (message: string) => ({ code: 401, message, stack: `AuthenticationError: ${message}` })

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import fs from 'node:fs'
 import { after, describe, type TestContext, test } from 'node:test'
+import { reasonOf } from '../../src/tokens/errors.ts'
 import { Estate, sqliteEngine } from '../support/estate.ts'
 import { bearer, closeConnections } from '../support/http.ts'
 import { failure } from './scenario.ts'
@@ -29,11 +30,7 @@ test('with the store gone every route that needs it answers 503 with our envelop
     assert.equal(heard.status, 503)
     assert.equal(heard.headers['retry-after'], '1')
     assert.equal(heard.headers['x-latchkey-error'], 'unavailable')
-    assert.equal(
-      heard.text,
-      '{"status":false,"message":"Service unavailable","message_type":"error","data":{},' +
-        '"error":{"message":"The token store cannot be reached; try again"}}',
-    )
+    assert.equal(heard.text, JSON.stringify(failure('Service unavailable', reasonOf('unavailable'))))
   }
   const verdict = await estate.ask({ path: '/api/v1/verify', headers: [bearer(token.credential)] })
   assert.equal(verdict.status, 503)

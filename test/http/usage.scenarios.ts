@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type { Estate } from '../support/estate.ts'
 import { bearer, type Heard } from '../support/http.ts'
 import { aToken } from './policy.scenarios.ts'
-import { invalid, NOT_FOUND, NOT_YOURS, type Scenario, unauthenticated } from './scenario.ts'
+import { invalid, invalidFields, NOT_FOUND, NOT_YOURS, type Scenario, unauthenticated } from './scenario.ts'
 
 const TOKEN = '/api/v1/apiClient/token'
 const USAGE = '/api/v1/apiClient/usage'
@@ -69,29 +69,23 @@ const counted: Record<
   'refusals of an expired token': [null, verify(2), { expiresAt: 1_000 }, { expired: 2 }],
 }
 
-const ranges: Record<string, [query: string | ((now: number) => string), reason: RegExp | string]> = {
-  'another length of buckets': ['per=week', 'per must be hour or day'],
-  'a time that is none': [
-    'from=yesterday',
-    'from must be an ISO 8601 time with its zone, such as 2030-01-31T12:00:00Z',
-  ],
+const ranges: Record<string, [query: string | ((now: number) => string), reason: RegExp]> = {
+  'another length of buckets': ['per=week', /^per .*hour or day$/],
+  'a time that is none': ['from=yesterday', /^from .*2030-01-31T12:00:00Z$/],
   'a range that ends before it begins': [
     (now) => `from=${time(now - DAY)}&before=${time(now - 2 * DAY)}`,
-    'from must be earlier than before',
+    /^from .*before$/,
   ],
-  'an empty range': [(now) => `from=${time(now - DAY)}&before=${time(now - DAY)}`, 'from must be earlier than before'],
-  'a range that has not begun': [(now) => `from=${time(now + 3 * DAY)}`, 'from must be earlier than before'],
-  'hours that are not kept': [
-    (now) => `per=hour&from=${time(now - 15 * DAY)}`,
-    /^Usage per hour goes back 14 days, to .*Z$/,
-  ],
-  'days that are not kept': [(now) => `from=${time(now - 402 * DAY)}`, /^Usage per day goes back 400 days, to .*Z$/],
-  'an end before all that is kept': ['before=2020-01-01T00:00:00Z', /^Usage per day goes back 400 days, to .*Z$/],
+  'an empty range': [(now) => `from=${time(now - DAY)}&before=${time(now - DAY)}`, /^from .*before$/],
+  'a range that has not begun': [(now) => `from=${time(now + 3 * DAY)}`, /^from .*before$/],
+  'hours that are not kept': [(now) => `per=hour&from=${time(now - 15 * DAY)}`, /per hour .*14 days.*Z$/],
+  'days that are not kept': [(now) => `from=${time(now - 402 * DAY)}`, /per day .*400 days.*Z$/],
+  'an end before all that is kept': ['before=2020-01-01T00:00:00Z', /per day .*400 days.*Z$/],
   'too many hours': [
     (now) => `per=hour&before=${time(now + 15 * DAY)}&from=${time(now)}`,
-    'Usage per hour is answered for at most 14 days at once',
+    /per hour .*at most 14 days/,
   ],
-  'a parameter sent twice': ['per=day&per=day', 'per must be sent only once'],
+  'a parameter sent twice': ['per=day&per=day', /^per .*once$/],
 }
 
 export const usageScenarios: readonly Scenario[] = [
@@ -164,7 +158,7 @@ export const usageScenarios: readonly Scenario[] = [
     name: 'the last verifications of a token take no parameters',
     ask: async (estate) => mine(estate, `${TOKEN}/${(await estate.token()).id}/recent?limit=1`),
     status: 400,
-    body: ({ json }) => assert.equal(json.error.message, 'Unknown parameter "limit"; none is allowed here'),
+    body: invalidFields(/parameter "limit"; none/),
   },
   {
     name: 'the last verifications of a token of another account are answered like those of none',
@@ -266,13 +260,7 @@ export const usageScenarios: readonly Scenario[] = [
         return mine(estate, `${path}?${typeof query === 'string' ? query : query(Date.now())}`)
       },
       status: 400,
-      body:
-        typeof reason === 'string'
-          ? invalid(reason)
-          : ({ json }) => {
-              assert.equal(json.message, 'Validation error')
-              assert.match(json.error.message, reason)
-            },
+      body: invalid(reason),
     })),
   ),
   {

@@ -164,7 +164,7 @@ function describeOn(engine: Engine): void {
     const changed = await put(token.id, { status: 'inactive' })
     assert.deepEqual([changed.status, changed.headers['x-latchkey-confirmed']], [200, '0/1'])
     const warning = estate.logged.find((line) => line.includes('frozen till'))
-    assert.match(String(warning), /had to wait until the lease of a verifier had run out/)
+    assert.match(String(warning), /lease .*verifier/)
     assert.equal((await put(token.id, { status: 'active' })).headers['x-latchkey-confirmed'], undefined)
     const { text } = await estate.ask({ path: '/metrics' })
     assert.match(text, /^latchkey_verifier_leases_run_out_total [1-9]/m)
@@ -302,17 +302,18 @@ function describeOn(engine: Engine): void {
 
   test('what is wrong with a call is said', async () => {
     const wrong: readonly (readonly [string, object, RegExp])[] = [
-      ['lease', { lease: 'vfr_x' }, /lease and position must be sent together/],
-      ['lease', { leaseSeconds: 1 }, /leaseSeconds must be a whole number from 2 to 60/],
-      ['lease', { leaseSeconds: 61 }, /leaseSeconds must be/],
+      ['lease', { lease: 'vfr_x' }, /lease and position/],
+      ['lease', { leaseSeconds: 1 }, /^leaseSeconds .*2 to 60$/],
+      ['lease', { leaseSeconds: 61 }, /^leaseSeconds /],
       ['lease', { nmae: 'x' }, /Unknown field/],
       ['verify', {}, /credential is required/],
-      ['verify', { credential: 'x', address: 'here' }, /address must be an IP address/],
-      ['verify', { credential: 'x', scope: 'a:*' }, /scope must name scopes/],
+      ['verify', { credential: 'x', address: 'here' }, /^address .*IP/],
+      ['verify', { credential: 'x', scope: 'a:*' }, /^scope .*scopes/],
     ]
     for (const [path, body, message] of wrong) {
-      const { status, text } = await post(path, body)
-      assert.deepEqual([status, message.test(text)], [400, true], text)
+      const { status, json } = await post(path, body)
+      assert.equal(status, 400)
+      assert.match(json.error.message, message)
     }
   })
 }

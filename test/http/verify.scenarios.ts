@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Estate } from '../support/estate.ts'
 import { type Ask, bearer } from '../support/http.ts'
-import { failure, invalid, type Scenario, unauthenticated } from './scenario.ts'
+import { invalid, refusal, type Scenario, unauthenticated } from './scenario.ts'
 
 const VERIFY = '/api/v1/verify'
 const verify = (credential: string, method = 'GET'): Ask => ({ method, path: VERIFY, headers: [bearer(credential)] })
@@ -197,7 +197,7 @@ export const verifyScenarios: readonly Scenario[] = [
     name: 'introspection without a token is refused',
     ask: ({ mine }) => ({ method: 'POST', path: INTROSPECT, headers: [bearer(mine.key), FORM], body: 'x=1' }),
     status: 400,
-    body: invalid('token must be sent'),
+    body: invalid(/^token .* sent$/),
   },
   {
     name: 'introspection of two tokens at once is refused',
@@ -208,7 +208,7 @@ export const verifyScenarios: readonly Scenario[] = [
       body: 'token=a&token=b',
     }),
     status: 400,
-    body: invalid('token must be sent only once'),
+    body: invalid(/^token .* once$/),
   },
   {
     name: 'introspection of a credential that is not UTF-8 is refused, rather than of another that it could be read as',
@@ -219,7 +219,7 @@ export const verifyScenarios: readonly Scenario[] = [
       body: Buffer.from('token=\xff', 'latin1'),
     }),
     status: 400,
-    body: invalid('Request body is not valid UTF-8'),
+    body: invalid(/UTF-8/),
   },
   ...['application/json', 'form'].map(
     (type): Scenario => ({
@@ -231,7 +231,7 @@ export const verifyScenarios: readonly Scenario[] = [
         body: '{"token":"x"}',
       }),
       status: 415,
-      body: failure('Unsupported media type', 'Request body must be application/x-www-form-urlencoded'),
+      body: refusal('unsupported-media-type', /application\/x-www-form-urlencoded$/),
     }),
   ),
   {
@@ -243,6 +243,6 @@ export const verifyScenarios: readonly Scenario[] = [
       body: 'token=x',
     }),
     status: 403,
-    body: failure('Forbidden', 'A sub-account token cannot manage tokens'),
+    body: refusal('token-cannot-manage'),
   },
 ]

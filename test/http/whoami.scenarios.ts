@@ -1,7 +1,7 @@
 // Who is asking: the account, the caller, and what the caller may do.
 import type { Estate } from '../support/estate.ts'
 import { bearer } from '../support/http.ts'
-import { failure, type Scenario, success, unauthenticated } from './scenario.ts'
+import { refusal, type Scenario, success, unauthenticated } from './scenario.ts'
 
 const WHOAMI = '/api/v1/apiClient/whoami'
 
@@ -54,6 +54,6 @@ export const whoamiScenarios: readonly Scenario[] = [
     name: 'a sub-account’s token is no caller',
     ask: async (estate) => ({ path: WHOAMI, headers: [bearer((await estate.token()).credential)] }),
     status: 403,
-    body: failure('Forbidden', 'A sub-account token cannot manage tokens'),
+    body: refusal('token-cannot-manage'),
   },
 ]
