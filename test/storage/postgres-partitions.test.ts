@@ -1,11 +1,5 @@
-// A store divided into partitions, held to the contract of every engine. The parts that open many stores, and hardly touch what
-// is divided, run with `npm run test:faults`.
-import { describe } from 'node:test'
+// A store divided into partitions, held to what partitions change of the contract of every engine.
 import { openEmptyPostgres, PATIENT } from '../support/postgres.ts'
-import { runs } from '../support/runs.ts'
-import { describeParts, describeStore } from './contract.ts'
+import { describePartitions } from './contract.ts'
 
-const name = 'the PostgreSQL store in partitions'
-const open = () => openEmptyPostgres({ ...PATIENT, partitions: 4 })
-if (runs(0, 1) === 1) describeStore(name, open)
-else describe(name, () => describeParts(open))
+describePartitions('the PostgreSQL store in partitions', () => openEmptyPostgres({ ...PATIENT, partitions: 4 }))

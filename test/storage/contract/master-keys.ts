@@ -19,24 +19,55 @@ const namedKeys = async (store: Store) => [
   ...new Set((await store.readRows(TOKENS, undefined, 10_000)).map(({ sealed }) => keyIdOf(sealed as Uint8Array))),
 ]
 
-export function describeMasterKeys(open: OpenEmptyStore): void {
-  async function withStore(work: (estate: Estate) => Promise<void>): Promise<void> {
-    const opened = await open()
-    try {
-      await work(new Estate(opened))
-    } finally {
-      await opened.close()
-    }
+async function withStoreOf(open: OpenEmptyStore, work: (estate: Estate) => Promise<void>): Promise<void> {
+  const opened = await open()
+  try {
+    await work(new Estate(opened))
+  } finally {
+    await opened.close()
   }
+}
 
-  /** Puts another key to use, as a rotation does first. */
-  async function change({ store, opened: { keys } }: Estate, to = newKey()): Promise<MasterKey> {
-    const [row] = await store.readVault()
-    const secret = keys.open(row?.sealedSecret ?? new Uint8Array(), STORE_SECRET_CONTEXT)
-    const sealedSecret = to.seal(secret, STORE_SECRET_CONTEXT)
-    await store.changeMasterKey({ from: row?.keyId ?? '', to: to.id, sealedSecret, at: 5 })
-    return to
-  }
+/** Puts another key to use, as a rotation does first. */
+async function change({ store, opened: { keys } }: Estate, to = newKey()): Promise<MasterKey> {
+  const [row] = await store.readVault()
+  const secret = keys.open(row?.sealedSecret ?? new Uint8Array(), STORE_SECRET_CONTEXT)
+  const sealedSecret = to.seal(secret, STORE_SECRET_CONTEXT)
+  await store.changeMasterKey({ from: row?.keyId ?? '', to: to.id, sealedSecret, at: 5 })
+  return to
+}
+
+/** By its id alone, in whichever partition it is. */
+export function describeResealing(open: OpenEmptyStore): void {
+  test('a credential is sealed anew only where it is still as before, and nothing else of the token changes', () =>
+    withStoreOf(open, async (estate) => {
+      const { store } = estate
+      const account = await estate.account()
+      const subAccount = await estate.subAccount(account)
+      const [first, second] = [await estate.token(subAccount, 'a'), await estate.token(subAccount, 'b')]
+      const look = async () => ({
+        history: await store.listHistory(account.id, FIRST_PAGE),
+        rows: (await store.readRows(TOKENS, undefined, 10)).map(({ sealed: _, ...rest }) => rest),
+      })
+      const before = await look()
+      const key = await change(estate)
+      const after = key.seal('anew', 'nowhere')
+      const replaced = await store.resealTokens([
+        { id: first.id, before: first.sealed, after },
+        { id: second.id, before: first.sealed, after },
+        { id: 'tok_none', before: first.sealed, after },
+      ])
+      assert.equal(replaced, 1)
+      const sealed = (await store.readRows(TOKENS, undefined, 10)).map((row) => Buffer.from(row.sealed as Uint8Array))
+      assert.deepEqual(sealed, [after, second.sealed])
+      assert.deepEqual(await look(), before)
+    }))
+}
+
+export function describeMasterKeys(open: OpenEmptyStore): void {
+  const withStore = (work: (estate: Estate) => Promise<void>) => withStoreOf(open, work)
+
+  describeResealing(open)
 
   test('a credential is stored only if it is sealed with the key that seals', () =>
     withStore(async (estate) => {
@@ -112,30 +143,6 @@ export function describeMasterKeys(open: OpenEmptyStore): void {
         const rows = await estate.store.readRows(TOKENS, undefined, 10)
         assert.ok(!rows.some(({ sealed }) => holdsText(sealed as Uint8Array)))
       }
-    }))
-
-  test('a credential is sealed anew only where it is still as before, and nothing else of the token changes', () =>
-    withStore(async (estate) => {
-      const { store } = estate
-      const account = await estate.account()
-      const subAccount = await estate.subAccount(account)
-      const [first, second] = [await estate.token(subAccount, 'a'), await estate.token(subAccount, 'b')]
-      const look = async () => ({
-        history: await store.listHistory(account.id, FIRST_PAGE),
-        rows: (await store.readRows(TOKENS, undefined, 10)).map(({ sealed: _, ...rest }) => rest),
-      })
-      const before = await look()
-      const key = await change(estate)
-      const after = key.seal('anew', 'nowhere')
-      const replaced = await store.resealTokens([
-        { id: first.id, before: first.sealed, after },
-        { id: second.id, before: first.sealed, after },
-        { id: 'tok_none', before: first.sealed, after },
-      ])
-      assert.equal(replaced, 1)
-      const sealed = (await store.readRows(TOKENS, undefined, 10)).map((row) => Buffer.from(row.sealed as Uint8Array))
-      assert.deepEqual(sealed, [after, second.sealed])
-      assert.deepEqual(await look(), before)
     }))
 
   test('a key is retired once, and the one that seals never', () =>

@@ -184,4 +184,15 @@ export const describeVerification: Part = (estate) => {
     assert.equal((await estate().store.findToken(account.id, token.id))?.token.version, 1)
     assert.equal((await estate().store.listHistory(account.id, { page: 1, limit: 1 })).total, total)
   })
+
+  test('of many digests, those of credentials are known, former ones and those of other accounts too', async () => {
+    const { store } = estate()
+    const [one, other] = [await liveToken(estate()), await liveToken(estate())]
+    const { digest } = await one.rotate(100, Number.MAX_SAFE_INTEGER)
+    const hex = (digest: Uint8Array) => Buffer.from(digest).toString('hex')
+    const known = [one.token.digest, other.token.digest, digest].map(hex)
+    const asked = [hex(estate().digest()), ...known, hex(estate().digest())]
+    assert.deepEqual((await store.findKnown(one.account.id, asked)).toSorted(), known.toSorted())
+    assert.deepEqual(await store.findKnown('', []), [])
+  })
 }

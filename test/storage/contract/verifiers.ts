@@ -8,7 +8,7 @@ import type { Store } from '../../../src/tokens/ports.ts'
 import { deleteToken, type Estate, updateToken } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 
-export const describeVerifiers: Part = (estate) => {
+function inAccounts(estate: () => Estate) {
   const world = async () => {
     const account = await estate().account()
     const subAccount = await estate().subAccount(account)
@@ -28,6 +28,11 @@ export const describeVerifiers: Part = (estate) => {
   }
   const isCovered = async (position: string, account: Account) =>
     covers(position, await estate().store.findMark(account.id))
+  return { world, rename, expire, news, isCovered }
+}
+
+export const describeNews: Part = (estate) => {
+  const { world, rename, expire, news, isCovered } = inAccounts(estate)
 
   test('what was changed since a position is told once, and what was before it is not', async () => {
     const { account, subAccount, token } = await world()
@@ -93,6 +98,28 @@ export const describeVerifiers: Part = (estate) => {
       await other.close()
     }
   })
+
+  test('of tokens that are reported, those that exist have owners; for a key for all accounts, whosever they are', async () => {
+    const [one, other] = [await world(), await world()]
+    const deleted = await estate().token(one.subAccount, 'Two')
+    await deleteToken(estate().store, one.account.id, deleted.id, estate().origin())
+    const ids = [one.token.id, other.token.id, deleted.id, 'tok_nothing', '', 'a\0b']
+    const ownerOf = ({ account, subAccount, token }: typeof one) => {
+      return { id: token.id, subAccountId: subAccount.id, accountId: account.id }
+    }
+    const found = await estate().store.findOwners(one.account.id, ids)
+    assert.deepEqual(
+      found.filter(({ accountId }) => accountId === one.account.id),
+      [ownerOf(one)],
+    )
+    const all = await estate().store.findOwners(ALL_ACCOUNTS, ids)
+    assert.deepEqual(new Set(all), new Set([ownerOf(one), ownerOf(other)]))
+    assert.deepEqual(await estate().store.findOwners(one.account.id, []), [])
+  })
+}
+
+export const describeVerifiers: Part = (estate) => {
+  const { world, rename, expire, news, isCovered } = inAccounts(estate)
 
   const begin = async (owner: Estate, account: Account, fields = {}) => {
     const record = owner.verifierRecord(account, fields)
@@ -197,24 +224,6 @@ export const describeVerifiers: Part = (estate) => {
     await assert.rejects(of(undefined), { code: 'verifier-not-found' })
     await begin(estate(), account, { since: estate().tick() + 2 * 86_400_000 })
     assert.deepEqual(await renew(), [])
-  })
-
-  test('of tokens that are reported, those that exist have owners; for a key for all accounts, whosever they are', async () => {
-    const [one, other] = [await world(), await world()]
-    const deleted = await estate().token(one.subAccount, 'Two')
-    await deleteToken(estate().store, one.account.id, deleted.id, estate().origin())
-    const ids = [one.token.id, other.token.id, deleted.id, 'tok_nothing', '', 'a\0b']
-    const ownerOf = ({ account, subAccount, token }: typeof one) => {
-      return { id: token.id, subAccountId: subAccount.id, accountId: account.id }
-    }
-    const found = await estate().store.findOwners(one.account.id, ids)
-    assert.deepEqual(
-      found.filter(({ accountId }) => accountId === one.account.id),
-      [ownerOf(one)],
-    )
-    const all = await estate().store.findOwners(ALL_ACCOUNTS, ids)
-    assert.deepEqual(new Set(all), new Set([ownerOf(one), ownerOf(other)]))
-    assert.deepEqual(await estate().store.findOwners(one.account.id, []), [])
   })
 
   test('an account holds a thousand leases at most, and another one when one of them has ended', async () => {

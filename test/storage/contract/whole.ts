@@ -12,7 +12,6 @@ import {
   FIRST_PAGE,
   type OpenEmptyStore,
   plain,
-  rotateToken,
   updateToken,
 } from '../../support/store.ts'
 
@@ -53,25 +52,6 @@ export function describeWhole(open: OpenEmptyStore): void {
         if (i === 1) await updateToken(estate.store, account.id, id, { status: 'inactive' }, estate.origin())
       }
       assert.deepEqual(await estate.store.countTokens(), { active: 4, inactive: 4 })
-    }))
-
-  test('of many digests, those of credentials are known, former ones and those of other accounts too', () =>
-    withStore(async (estate) => {
-      const { store } = estate
-      const [one, other] = [
-        await estate.subAccount(await estate.account()),
-        await estate.subAccount(await estate.account()),
-      ]
-      const records = [estate.tokenRecord(one, 'a'), estate.tokenRecord(one, 'b'), estate.tokenRecord(other, 'c')]
-      await estate.tokens(records)
-      const [rotated] = records
-      const rotation = { sealed: estate.sealed(), digest: estate.digest(), formerUntil: Number.MAX_SAFE_INTEGER }
-      await rotateToken(store, one.accountId, rotated?.id ?? '', rotation, estate.origin())
-      const hex = (digest: Uint8Array) => Buffer.from(digest).toString('hex')
-      const known = [...records.map(({ digest }) => digest), rotation.digest].map(hex)
-      const asked = [hex(estate.digest()), ...known, hex(estate.digest())]
-      assert.deepEqual((await store.findKnown(one.accountId, asked)).toSorted(), known.toSorted())
-      assert.deepEqual(await store.findKnown('', []), [])
     }))
 
   test('all that was answered is there after closing and opening again', () =>
