@@ -12,6 +12,7 @@ import { listScenarios } from './list.scenarios.ts'
 import { overviewScenarios } from './overview.scenarios.ts'
 import { patchScenarios } from './patch.scenarios.ts'
 import { policyScenarios } from './policy.scenarios.ts'
+import { playedOnce } from './scenario.ts'
 import { unknownNamesScenarios } from './unknown-names.scenarios.ts'
 import { updateScenarios } from './update.scenarios.ts'
 import { usageScenarios } from './usage.scenarios.ts'
@@ -19,16 +20,16 @@ import { verifyScenarios } from './verify.scenarios.ts'
 import { whoamiScenarios } from './whoami.scenarios.ts'
 
 export const allScenarios = {
-  authentication: authenticationScenarios,
+  authentication: playedOnce(authenticationScenarios),
   'listing and fetching': listScenarios,
   updating: updateScenarios,
   patching: patchScenarios,
   'policies, tags and metadata': beyondScenarios,
   'what a policy allows': policyScenarios,
-  'explaining a token': explainScenarios,
+  'explaining a token': playedOnce(explainScenarios),
   'what HTTP itself says': httpScenarios,
   verification: verifyScenarios,
-  'clients of introspection': introspectionScenarios,
+  'clients of introspection': playedOnce(introspectionScenarios),
   'the life of a token': lifecycleScenarios,
   'the life of an account key': keyScenarios,
   'requests that are repeated': idempotencyScenarios,

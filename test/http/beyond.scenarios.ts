@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Estate } from '../support/estate.ts'
 import { type Ask, bearer, type Heard } from '../support/http.ts'
-import { invalid, invalidFields, NOT_YOURS, type Scenario } from './scenario.ts'
+import { invalid, invalidFields, NOT_YOURS, playedOnce, type Scenario } from './scenario.ts'
 
 const TOKEN = '/api/v1/apiClient/token'
 const SUB_ACCOUNT = '/api/v1/apiClient/sub-account'
@@ -96,8 +96,6 @@ function refusedPolicies(): Scenario[] {
         return kind === 'token' ? patchToken(estate, id, body) : patchOwner(estate, subAccountId, body)
       },
       status: 400,
-      // A patch is laid over what is there.
-      asksEngine: true,
       async body(heard, estate) {
         invalidFields(reason)(heard)
         await check(estate)
@@ -440,9 +438,7 @@ const subAccountScenarios: readonly Scenario[] = [
 ]
 
 export const beyondScenarios: readonly Scenario[] = [
-  ...numberScenarios,
+  ...playedOnce([...numberScenarios, ...listScenarios, ...refusedPolicies()]),
   ...tokenScenarios,
-  ...listScenarios,
   ...subAccountScenarios,
-  ...refusedPolicies(),
 ]

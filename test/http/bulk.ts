@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { permissionsOf, type Role } from '../../src/tokens/model/permissions.ts'
 import type { Token } from '../../src/tokens/model/token.ts'
-import { type Engine, Estate } from '../support/estate.ts'
+import { type Engine, Estate, openedBefore } from '../support/estate.ts'
 import { type Ask, bearer, type Heard } from '../support/http.ts'
 
 const TOKEN = '/api/v1/apiClient/token'
@@ -204,39 +204,6 @@ export function describeBulk(engine: Engine): void {
       assert.equal((await undo(_id, [['idempotency-key', `${tag} undo`]])).json.data.status, 'undone')
     })
 
-    const refusals: Record<string, [object, RegExp]> = {
-      'no action': [{ filter: {} }, /action is required/],
-      'no filter': [{ action: 'disable' }, /filter is required/],
-      'another action': [{ action: 'rename', filter: {} }, /^action .*disable or enable/],
-      'a filter that is none': [{ action: 'disable', filter: [] }, /^filter .*object/],
-      'an unknown field': [{ action: 'disable', filter: {}, dryrun: true }, /field "dryrun"/],
-      'an unknown filter': [
-        { action: 'disable', filter: { state: 'active' } },
-        /^filter .*"state"; allowed: subAccountId/,
-      ],
-      'a page': [{ action: 'disable', filter: { page: 2 } }, /filter has "page"/],
-      'an order': [{ action: 'disable', filter: { sort: 'name' } }, /filter has "sort"/],
-      'a filter of another type': [{ action: 'disable', filter: { status: true } }, /status .*string/],
-      'a filter that is not valid': [{ action: 'disable', filter: { idleDays: 0 } }, /idleDays .*number/],
-      'a repeated filter': [{ action: 'disable', filter: { status: ['active'] } }, /status .*once/],
-      'no tag at all': [{ action: 'disable', filter: { tag: [] } }, /filter.tag filters nothing/],
-      'a search for nothing': [{ action: 'disable', filter: { search: ' ' } }, /filter.search filters nothing/],
-      'one of two that filters nothing': [
-        { action: 'disable', filter: { status: 'active', search: '' }, dryRun: true },
-        /filter.search filters nothing/,
-      ],
-      'a long reason': [{ action: 'disable', filter: {}, reason: 'x'.repeat(201) }, /^reason .*200/],
-      'a reason of two lines': [{ action: 'disable', filter: {}, reason: 'a\nb' }, /^reason .*control/],
-      'half a token': [{ action: 'disable', filter: {}, expectedTotal: 1.5 }, /^expectedTotal .*number/],
-    }
-    for (const [what, [body, message]] of Object.entries(refusals)) {
-      test(`${what} is refused, and changes nothing`, async () => {
-        const { status, json, text } = await order(body)
-        assert.equal(status, 400, text)
-        assert.match(json.error.message, message)
-      })
-    }
-
     test('a key for some sub-accounts changes their tokens alone, and sees no operation of the whole account', async () => {
       const tag = freshTag()
       const [one, two] = estate.mine.subAccounts
@@ -322,5 +289,45 @@ export function describeBulk(engine: Engine): void {
         assert.deepEqual((await whenOver(ended._id)).undo, { restored: ended.done, kept: 0 }, JSON.stringify(filter))
       }
     })
+  })
+}
+
+/** Decided before any engine is asked. */
+export function describeRefusedBulk(engine: Engine): void {
+  describe('an order of a bulk operation', () => {
+    const estate = openedBefore(engine)
+
+    const refusals: Record<string, [object, RegExp]> = {
+      'no action': [{ filter: {} }, /action is required/],
+      'no filter': [{ action: 'disable' }, /filter is required/],
+      'another action': [{ action: 'rename', filter: {} }, /^action .*disable or enable/],
+      'a filter that is none': [{ action: 'disable', filter: [] }, /^filter .*object/],
+      'an unknown field': [{ action: 'disable', filter: {}, dryrun: true }, /field "dryrun"/],
+      'an unknown filter': [
+        { action: 'disable', filter: { state: 'active' } },
+        /^filter .*"state"; allowed: subAccountId/,
+      ],
+      'a page': [{ action: 'disable', filter: { page: 2 } }, /filter has "page"/],
+      'an order': [{ action: 'disable', filter: { sort: 'name' } }, /filter has "sort"/],
+      'a filter of another type': [{ action: 'disable', filter: { status: true } }, /status .*string/],
+      'a filter that is not valid': [{ action: 'disable', filter: { idleDays: 0 } }, /idleDays .*number/],
+      'a repeated filter': [{ action: 'disable', filter: { status: ['active'] } }, /status .*once/],
+      'no tag at all': [{ action: 'disable', filter: { tag: [] } }, /filter.tag filters nothing/],
+      'a search for nothing': [{ action: 'disable', filter: { search: ' ' } }, /filter.search filters nothing/],
+      'one of two that filters nothing': [
+        { action: 'disable', filter: { status: 'active', search: '' }, dryRun: true },
+        /filter.search filters nothing/,
+      ],
+      'a long reason': [{ action: 'disable', filter: {}, reason: 'x'.repeat(201) }, /^reason .*200/],
+      'a reason of two lines': [{ action: 'disable', filter: {}, reason: 'a\nb' }, /^reason .*control/],
+      'half a token': [{ action: 'disable', filter: {}, expectedTotal: 1.5 }, /^expectedTotal .*number/],
+    }
+    for (const [what, [body, message]] of Object.entries(refusals)) {
+      test(`${what} is refused, and changes nothing`, async () => {
+        const { status, json, text } = await estate.mineAsks({ method: 'POST', path: BULK, body })
+        assert.equal(status, 400, text)
+        assert.match(json.error.message, message)
+      })
+    }
   })
 }

@@ -1,75 +1,23 @@
 // Leaked credentials over HTTP: what stands in a text is switched off, by its account or by reports from outside, and nothing else is.
 import assert from 'node:assert/strict'
-import { generateKeyPairSync, sign } from 'node:crypto'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import { withClient } from '../../src/storage/postgres/prepare-database.ts'
 import { permissionsOf, type Role } from '../../src/tokens/model/permissions.ts'
 import type { Token } from '../../src/tokens/model/token.ts'
-import { type Engine, Estate } from '../support/estate.ts'
+import type { Engine, Estate } from '../support/estate.ts'
 import { type Ask, bearer, type Heard } from '../support/http.ts'
-
-const LEAK = '/api/v1/apiClient/leak'
-const OUTSIDE = '/api/v1/leaks'
-const TEXT: readonly [string, string] = ['content-type', 'text/plain']
-
-/** A source with one key at a time, which is served over HTTP. */
-class Source {
-  #pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  id = 'first'
-  fetched = 0
-  readonly #server = process.getBuiltinModule('node:http').createServer((_request, answer) => {
-    this.fetched++
-    const key = this.#pair.publicKey.export({ type: 'spki', format: 'pem' })
-    answer.end(JSON.stringify({ public_keys: [{ key_identifier: this.id, key, is_current: true }] }))
-  })
-
-  async listen(): Promise<string> {
-    await new Promise<void>((resolve) => void this.#server.listen(0, '127.0.0.1', resolve))
-    return `http://127.0.0.1:${(this.#server.address() as { port: number }).port}/keys`
-  }
-
-  close(): void {
-    this.#server.close()
-    this.#server.closeAllConnections()
-  }
-
-  replaceKey(id: string): void {
-    this.#pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-    this.id = id
-  }
-
-  report(
-    credentials: readonly string[],
-    body = JSON.stringify(credentials.map((token) => ({ token, type: 't', url: '' }))),
-  ) {
-    const signature = sign('sha256', Buffer.from(body), this.#pair.privateKey).toString('base64')
-    return {
-      method: 'POST',
-      path: `${OUTSIDE}/signed/github`,
-      body,
-      headers: [
-        ['content-type', 'application/json'],
-        ['github-public-key-identifier', this.id],
-        ['github-public-key-signature', signature],
-      ] as const,
-    }
-  }
-}
+import { foundIn, LEAK, LeakSource, OUTSIDE, TEXT } from '../support/leak-source.ts'
 
 export function describeLeaks(engine: Engine): void {
   describe(`leaked credentials on the ${engine.name} store`, () => {
-    const source = new Source()
+    const source = new LeakSource()
     let estate: Estate
     before(async () => {
-      const sources = JSON.stringify([{ name: 'github', keysUrl: await source.listen() }])
-      estate = await Estate.open(engine, { LATCHKEY_LEAK_REPORTS: 'on', LATCHKEY_LEAK_SOURCES: sources })
+      estate = await source.openEstate(engine)
     })
-    after(async () => {
-      source.close()
-      await estate.close()
-    })
+    after(() => source.close(estate))
 
     const leak = (body: unknown, headers: Ask['headers'] = [], query = '') =>
       estate.mineAsks({ method: 'POST', path: `${LEAK}${query}`, body, headers })
@@ -88,7 +36,6 @@ export function describeLeaks(engine: Engine): void {
       (await estate.ask({ path: '/api/v1/verify', headers: [bearer(credential)] })).status === 204
     const historyOf = async ({ id }: Token) =>
       (await estate.mineAsks({ path: `/api/v1/apiClient/token/${id}/history` })).json.data.items
-    const foundIn = ({ json }: Heard) => json.data.found.map(({ _id }: { _id: string }) => _id)
     /** Meanwhile the store refuses to change this token. */
     const withoutUpdatesOf = async ({ id }: Token, work: () => Promise<void>) => {
       const { databaseUrl, dataDir } = estate.config
@@ -155,51 +102,6 @@ export function describeLeaks(engine: Engine): void {
       assert.equal((await historyOf(token)).length, 1)
     })
 
-    test('a text of ten megabytes is searched, one byte more is refused, and so is a text in UTF-16', async () => {
-      const token = await estate.token()
-      const text = Buffer.alloc(10 * 1024 * 1024, 'a line of a log, 10.1.2.3 GET /path?x=1\n')
-      Buffer.from(token.credential).copy(text, 9 * 1024 * 1024)
-      assert.deepEqual(foundIn(await leak(text, [TEXT])), [token.id])
-      const heard = await leak(Buffer.concat([text, Buffer.from('x')]), [TEXT])
-      assert.equal(heard.status, 413)
-      assert.equal(heard.json.error.message, 'Request body must be at most 10240 KiB')
-      const wide = await leak(Buffer.from(`\ufeff${token.credential}`, 'utf16le'), [TEXT])
-      assert.deepEqual(
-        [wide.status, wide.json.error.message],
-        [400, 'The text is in UTF-16; convert it to UTF-8 first'],
-      )
-    })
-
-    test('while a text that is nothing but different words is searched, others are answered between its parts', async () => {
-      const words = Array.from({ length: 60_000 }, (_, n) => n.toString(36).padStart(4, 'x')).join('.,')
-      let isOver = false
-      const searching = leak(words, [TEXT], '?dryRun=true').finally(() => {
-        isOver = true
-      })
-      let answered = 0
-      while (!isOver) answered += (await estate.ask({ path: '/healthz' })).status === 200 ? 1 : 0
-      assert.deepEqual((await searching).json.data, { found: [], disabled: 0 })
-      assert.ok(answered >= 5, `${answered}`)
-    })
-
-    test('an account has two of the longest texts searched at the same time, and no more', async () => {
-      const text = Buffer.alloc(10 * 1024 * 1024, 'a line of a log, 10.1.2.3 GET /path?x=1\n')
-      const theirs = {
-        method: 'POST',
-        path: LEAK,
-        body: { text: 'x', dryRun: true },
-        headers: [bearer(estate.theirs.key)],
-      }
-      const all = Promise.all([text, text, text].map((each) => leak(each, [TEXT], '?dryRun=true')))
-      assert.equal((await estate.ask(theirs)).status, 200)
-      const heard = (await all).toSorted((one, other) => one.status - other.status)
-      assert.deepEqual(
-        heard.map(({ status }) => status),
-        [200, 200, 503],
-      )
-      assert.equal(heard[2]?.json.error.message, 'Too many texts are searched at the same time; try again')
-    })
-
     test('a former credential counts while it works, and not when its time is over', async () => {
       const [working, over] = [await estate.token(), await estate.token({ credential: 'imported-and-replaced' })]
       const rotate = (token: Token, overlapSeconds: number) =>
@@ -214,17 +116,6 @@ export function describeLeaks(engine: Engine): void {
       const text = `${working.credential} ${over.credential}`
       assert.deepEqual(foundIn(await leak({ text })), [working.id])
       assert.equal(await isAccepted({ credential: replaced }), true)
-    })
-
-    test('a former imported credential is found in a long text, though only its end is on record', async () => {
-      const token = await estate.token({ credential: 'SG.imported/and-rotated.1' })
-      const path = `/api/v1/apiClient/token/${token.id}/rotate`
-      estate.secrets.add(
-        (await estate.mineAsks({ method: 'POST', path, body: { overlapSeconds: 3600 } })).json.data.token,
-      )
-      const filler = 'a line of a log, 10.1.2.3 GET /path?x=1\n'.repeat(50_000)
-      assert.deepEqual(foundIn(await leak(`${filler}key="${token.credential}"\n${filler}`, [TEXT])), [token.id])
-      assert.equal(await isAccepted(token), false)
     })
 
     test('who may only read can look, and who sees some sub-accounts ends theirs only', async () => {
@@ -260,20 +151,6 @@ export function describeLeaks(engine: Engine): void {
       await estate.mineAsks({ method: 'PATCH', path, body: { status: 'active' } })
       assert.equal((await leak({ text }, key)).text, first.text)
       assert.equal(await isAccepted(two), false)
-    })
-
-    test('what cannot be read as a request is refused', async () => {
-      for (const [body, reason] of [
-        [{}, 'text is required'],
-        [{ text: 5 }, 'text must be a string'],
-        [{ text: '', dryRun: 'yes' }, 'dryRun must be true or false'],
-        [{ text: '', file: 'x' }, 'Unknown field "file"; allowed: text, dryRun'],
-      ] as const) {
-        const heard = await leak(body)
-        assert.deepEqual([heard.status, heard.json.error.message], [400, reason])
-      }
-      assert.equal((await leak('x', [TEXT], '?dryRun=yes')).status, 400)
-      assert.equal((await leak('x', [['content-type', 'text/html']])).status, 415)
     })
 
     describe('from outside', () => {
@@ -348,13 +225,6 @@ export function describeLeaks(engine: Engine): void {
         assert.deepEqual(await areAccepted(tokens), [false, false, false])
       })
 
-      test('what is no report is refused', async () => {
-        for (const credentials of [undefined, [], [1], 'x', Array(1_001).fill('x')]) {
-          assert.equal((await report({ credentials })).status, 400)
-        }
-        assert.equal((await report(Array(1_001).keys().toArray().join('\n'), [TEXT])).status, 400)
-      })
-
       test('what a source has signed is switched off before the answer, which carries no labels', async () => {
         const token = await estate.token()
         const heard = await estate.ask(source.report([token.credential]))
@@ -363,39 +233,6 @@ export function describeLeaks(engine: Engine): void {
         const [last] = await historyOf(token)
         assert.deepEqual([last.by, last.to.reason], ['leak:github', 'leaked'])
         assert.deepEqual(comparable(await estate.ask(source.report(['lk_tok_missing']))), comparable(heard))
-      })
-
-      test('what is not signed by a key of the source changes nothing', async () => {
-        const token = await estate.token()
-        const good = source.report([token.credential])
-        const other = source.report(['another body'])
-        for (const ask of [
-          { ...good, body: `${good.body} ` },
-          { ...good, headers: other.headers },
-          { ...good, headers: good.headers.slice(0, 2) },
-          { ...good, headers: [good.headers[0], ['github-public-key-identifier', 'none'], good.headers[2]] as const },
-          { ...good, headers: [good.headers[0], good.headers[1], ['github-public-key-signature', '%']] as const },
-        ]) {
-          const heard = await estate.ask(ask)
-          assert.equal(heard.status, 403)
-          assert.equal(heard.json.error.message, 'The signature of the report is missing or not valid')
-        }
-        assert.equal(await isAccepted(token), true)
-        assert.equal((await estate.ask({ ...good, path: `${OUTSIDE}/signed/others` })).status, 404)
-        assert.equal((await estate.ask(source.report([], '{"token":"x"}'))).status, 400)
-      })
-
-      test('a new key of the source is fetched at once, but unknown ids do not make us ask for keys all the time', async () => {
-        source.replaceKey('second')
-        assert.equal((await estate.ask(source.report([]))).status, 202)
-        const [sent, , signature] = source.report([]).headers
-        for (let n = 0; n < 20; n++) {
-          const headers = [sent, ['github-public-key-identifier', `x${n}`], signature] as const
-          const { status } = await estate.ask({ ...source.report([]), headers })
-          assert.ok(status === 403 || status === 503, `${status}`)
-        }
-        assert.ok(source.fetched <= 12, `${source.fetched}`)
-        assert.equal((await estate.ask(source.report([]))).status, 202)
       })
 
       test('GitLab ends the tokens of the account whose key it has, and learns nothing of them', async () => {
@@ -444,15 +281,6 @@ export function describeLeaks(engine: Engine): void {
         await estate.ask(source.report([], text))
       }
       assert.deepEqual(await estate.whereSecretsLie(), [])
-    })
-
-    test('an address can report 60 times an hour', async () => {
-      const report = () =>
-        estate.ask({ method: 'POST', path: `${OUTSIDE}/report`, body: { credentials: ['nothing-of-ours'] } })
-      let heard = await report()
-      for (let n = 0; n < 61 && heard.status === 202; n++) heard = await report()
-      assert.equal(heard.status, 429)
-      assert.match(String(heard.headers['retry-after']), /^\d+$/)
     })
   })
 }
