@@ -1,4 +1,5 @@
-// X-Latchkey-Error: what a program reads instead of the sentence. That every failure has one is checked for all scenarios.
+// X-Latchkey-Error: what a program reads instead of the sentence. That every failure has one is checked for all scenarios; where a
+// scenario of a failure stands elsewhere, it says its code there.
 import type { Estate } from '../support/estate.ts'
 import { type Ask, bearer } from '../support/http.ts'
 import type { Scenario } from './scenario.ts'
@@ -22,7 +23,6 @@ const created = (estate: Estate, name: string, more: Partial<Ask> = {}): Ask => 
 
 const failures: Readonly<Record<string, readonly [status: number, ask: AskOf]>> = {
   'invalid-request': [400, asOwner(() => ({ path: `${TOKEN}?page=0` }))],
-  'duplicate-name': [400, asOwner(async (estate) => created(estate, (await estate.token()).name))],
   'authentication-required': [401, () => ({ path: TOKEN })],
   'token-invalid': [401, () => ({ path: TOKEN, headers: [bearer('lk_key_unknown')] })],
   'token-expired': [401, ({ mine }) => ({ path: TOKEN, headers: [bearer(mine.expiredKey)] })],
@@ -41,14 +41,6 @@ const failures: Readonly<Record<string, readonly [status: number, ask: AskOf]>> 
   'token-not-found': [404, asOwner(() => ({ path: `${TOKEN}/tok_none` }))],
   'not-found': [404, asOwner(() => ({ path: '/api/v1/nothing-here' }))],
   'method-not-allowed': [405, asOwner(() => ({ path: TOKEN, method: 'DELETE' }))],
-  'idempotency-conflict': [
-    409,
-    asOwner(async (estate) => {
-      const headers = [['idempotency-key', estate.freshName().replace(' ', '-')]] as const
-      await estate.mineAsks(created(estate, estate.freshName(), { headers }))
-      return created(estate, estate.freshName(), { headers })
-    }),
-  ],
   'version-mismatch': [
     412,
     asOwner(async (estate) => ({
@@ -70,7 +62,6 @@ export const errorCodeScenarios: readonly Scenario[] = Object.entries(failures).
     name: `${status} says ${code} to programs, in a header`,
     ask,
     status,
-    ...(code === 'duplicate-name' && { asksEngine: true }),
     headers: { 'x-latchkey-error': code },
     absent: () => ['x-latchkey-error', code],
   }),

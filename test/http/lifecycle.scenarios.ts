@@ -225,18 +225,20 @@ const tokenScenarios: readonly Scenario[] = [
       body: invalid(/body .*object/),
     }),
   ),
-  ...['DELETE ', 'POST /rotate', 'GET /history'].flatMap((verb) =>
-    unknownTokens().map(
-      ({ name, id }): Scenario => ({
-        name: `${verb.trim()} of ${name} is answered as not found`,
-        async ask(estate) {
-          // Another kind's id, a long one and the like have no history either.
-          const [method = '', rest = ''] = verb.split(' ')
-          return mine(estate, { method, path: `${TOKEN}/${await id(estate)}${rest}` })
-        },
-        status: 404,
-        body: NOT_FOUND,
-      }),
+  ...playedOnce(
+    ['DELETE ', 'POST /rotate', 'GET /history'].flatMap((verb) =>
+      unknownTokens().map(
+        ({ name, id }): Scenario => ({
+          name: `${verb.trim()} of ${name} is answered as not found`,
+          async ask(estate) {
+            // Another kind's id, a long one and the like have no history either.
+            const [method = '', rest = ''] = verb.split(' ')
+            return mine(estate, { method, path: `${TOKEN}/${await id(estate)}${rest}` })
+          },
+          status: 404,
+          body: NOT_FOUND,
+        }),
+      ),
     ),
   ),
   {

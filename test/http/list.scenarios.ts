@@ -149,14 +149,6 @@ const cases: readonly ListCase[] = [
       expect: (_, heard) => assert.deepEqual(names(heard), [found]),
     }),
   ),
-  ...['οΣ', 'οσ', 'ος'].map(
-    (sigma): ListCase => ({
-      name: `search finds a final sigma by a capital, a plain and a final one: ${sigma}`,
-      tokens: [{ name: 'ΟΔΟΣ' }, { name: 'οδος' }, { name: 'x' }],
-      query: `?search=${encodeURIComponent(sigma)}`,
-      expect: (data) => assert.equal(data.total, 2),
-    }),
-  ),
   ...['%', '_', '*', "'", '"', '\\', '%25', 'a_b', '(', '-', ' OR '].map((text) => ({
     name: `in a search ${JSON.stringify(text)} is an ordinary text`,
     tokens: [{ name: `with ${text} inside` }, { name: 'aXb plain' }],

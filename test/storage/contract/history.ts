@@ -167,7 +167,7 @@ export const describeHistory: Part = (estate) => {
   test("another account's token has no history, like a missing one", async () => {
     const { token } = await liveThroughEverything(estate())
     const other = await estate().account()
-    for (const tokenId of [token.id, 'tok_nothing']) {
+    for (const tokenId of [token.id, 'tok_nothing', 'tok\u0000']) {
       const slice = await estate().store.listHistory(other.id, { ...FIRST_PAGE, tokenId })
       assert.deepEqual(slice, { items: [], total: 0 })
     }

@@ -74,6 +74,15 @@ export const describeSearch: Part = (estate) => {
     }
   })
 
+  test('search takes every character as it is', async () => {
+    const texts = ['%', '_', '*', "'", '"', '\\', '%25', 'a_b', '(', '-', ' OR ']
+    const { search } = await withNames(estate(), [...texts.map((text) => `with ${text} inside`), 'aXb plain'])
+    for (const text of texts) {
+      const expected = texts.filter((each) => `with ${each} inside`.includes(text))
+      assert.deepEqual(await search(text), expected.map((each) => `with ${each} inside`).toSorted(), text)
+    }
+  })
+
   test('search by the longest name there can be finds just that', async () => {
     const name = `${'ab'.repeat(127)}c`
     const { search } = await withNames(estate(), [name, 'ab'.repeat(127), `x${'ab'.repeat(120)}`])

@@ -212,7 +212,8 @@ const describeUpdate: Part = (estate) => {
     for (const attempt of attempts) {
       const refused = await refusal(attempt(foreign.id))
       assert.equal(refused.code, 'token-not-found')
-      assert.deepEqual(refused, await refusal(attempt('tok_nothing')))
+      for (const id of ['tok_nothing', 'tok\u0000', 'x'.repeat(4_000)])
+        assert.deepEqual(await refusal(attempt(id)), refused)
     }
     assert.deepEqual(plain((await store.findToken(other.account.id, foreign.id))?.token ?? {}), listed(foreign))
   })
