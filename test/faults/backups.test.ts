@@ -1,5 +1,5 @@
-import { describeBackups, describeKilledRestores, describeRevocations } from './backups.ts'
+// What a restore must not revive is in test/trust/restore.test.ts.
+import { describeBackups, describeKilledRestores } from './backups.ts'
 
 describeBackups(1)
-describeRevocations(50)
 describeKilledRestores(2)

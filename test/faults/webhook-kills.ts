@@ -128,9 +128,9 @@ async function deliverUnderKills(engine: Engine, { kills, ms: [from, to], refuse
 async function readExpected(get: (path: string) => ReturnType<typeof send>): Promise<number[]> {
   const expected: number[] = []
   for (let after = 0; ; ) {
-    const { items } = (await get(`/history?limit=100&after=${after}`)).json.data as {
-      items: { seq: number; action: string }[]
-    }
+    const heard = await get(`/history?limit=100&after=${after}`)
+    assert.equal(heard.status, 200, heard.text)
+    const { items } = heard.json.data as { items: { seq: number; action: string }[] }
     for (const { seq, action } of items) {
       if (action === 'webhook.create') expected.length = 0
       else if (action.startsWith('token.')) expected.push(seq)
