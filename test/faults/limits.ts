@@ -1,4 +1,4 @@
-// The long form of limits under kills; the quick one, on one engine, is limits.test.ts.
+// The long form of limits under kills; the quick one is limits.test.ts.
 import { describeHammering } from './hammering.ts'
 
 const RATE = { limit: 1_000, seconds: 60 }
