@@ -1674,8 +1674,8 @@ export interface Operations {
   beginPortalSession: { params: BeginPortalSessionParams; data: PortalSession }
   /**
    * Begin or prolong the lease of a verifier, and wait for what it has to forget. Answered at once where
-   * something was changed, otherwise after two fifths of the term at most. For verifiers only: docs/verifier.md
-   * has the rules that make it safe to remember a verdict.
+   * something was changed, otherwise after two fifths of the term at most. For verifiers only:
+   * docs/reference/verifier-protocol.md has the rules that make it safe to remember a verdict.
    */
   leaseVerifier: { params: LeaseVerifierParams; data: Lease }
   /**

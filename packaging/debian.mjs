@@ -12,7 +12,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 
 const TEMPLATES = join(import.meta.dirname, 'debian')
@@ -25,14 +25,14 @@ const COMPILE_CACHE = [
 const UNIT_CHANGES = {
   'latchkey.service': [
     [/^# Latchkey under systemd\..*$/m, '# Latchkey under systemd.'],
-    [/^Documentation=.*$/m, 'Documentation=file:///usr/share/doc/latchkey/operations.md.gz'],
+    [/^Documentation=.*$/m, 'Documentation=file:///usr/share/doc/latchkey/settings.md.gz'],
     [/^WorkingDirectory=.*$/m, 'WorkingDirectory=/var/lib/latchkey'],
     [/^ExecStart=.*$/m, 'ExecStart=/usr/bin/latchkey serve'],
     COMPILE_CACHE,
     ['but the two folders above', 'but the folder above'],
   ],
   'latchkey-sidecar.service': [
-    [/ docs\/verifier\.md has the steps\.$/m, ''],
+    [/ docs\/guides\/verifier\.md has the steps\.$/m, ''],
     [/^Documentation=.*$/m, 'Documentation=file:///usr/share/doc/latchkey/verifier.md.gz'],
     [/^WorkingDirectory=.*$/m, 'WorkingDirectory=/run/latchkey-sidecar'],
     [/^ExecStart=\S+ \S+ sidecar/m, 'ExecStart=/usr/bin/latchkey sidecar'],
@@ -65,8 +65,8 @@ export function buildDebianPackage({ root, out, work, version, builtAtSeconds, e
   const license = indented(readFileSync(join(root, 'LICENSE'), 'utf8'))
   put(`${docs}/copyright`, fill('copyright', { license }))
   put(`${docs}/changelog.gz`, compressed(changelog(version, builtAtSeconds)))
-  for (const page of ['operations', 'verifier']) {
-    put(`${docs}/${page}.md.gz`, compressed(readFileSync(join(root, `docs/${page}.md`))))
+  for (const page of ['operate/settings', 'guides/verifier']) {
+    put(`${docs}/${basename(page)}.md.gz`, compressed(readFileSync(join(root, `docs/${page}.md`))))
   }
   put(`${docs}/third-party-licenses.gz`, compressed(readFileSync(licenses)))
 

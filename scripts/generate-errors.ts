@@ -1,4 +1,4 @@
-// Writes docs/errors.md from the tables of failures. A code without a line in ADVICE does not compile.
+// Writes docs/reference/errors.md from the tables of failures. A code without a line in ADVICE does not compile.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { codesOf, type FailureStatus, STATUSES } from '../src/http/protocol/failures.ts'
@@ -6,7 +6,7 @@ import { type FailureCode, reasonOf } from '../src/tokens/errors.ts'
 
 type HttpCode = (typeof STATUSES)[FailureStatus]['code']
 
-export const ERRORS_PAGE = join(import.meta.dirname, '..', 'docs', 'errors.md')
+export const ERRORS_PAGE = join(import.meta.dirname, '..', 'docs', 'reference', 'errors.md')
 
 /** What the caller can do about it. */
 const ADVICE: Readonly<Record<FailureCode | HttpCode, string>> = {
@@ -20,7 +20,7 @@ const ADVICE: Readonly<Record<FailureCode | HttpCode, string>> = {
   forbidden: 'Read `message`. In a verification `X-Latchkey-Reason` says which policy refuses: `address` or `scope`',
   'sub-account-forbidden': 'Check the id of the sub-account, and which sub-accounts the key sees',
   'token-cannot-manage': 'Use an account key: the credential of a token is for verification only',
-  'not-allowed': 'Use a key whose role may do this: [rights.md](rights.md)',
+  'not-allowed': 'Use a key whose role may do this: [rights.md](../guides/rights.md)',
   'not-found': 'Check the path against `/docs`',
   'account-not-found': 'Check the id of the account',
   'key-not-found': 'Check the id, and which sub-accounts the caller sees',
@@ -65,14 +65,14 @@ const ADVICE: Readonly<Record<FailureCode | HttpCode, string>> = {
 const HEAD = `# Errors
 
 Every answer that is not a success names its reason in the header \`X-Latchkey-Error\`. Codes are stable
-([compatibility.md](compatibility.md)); messages may be reworded, and some say more than the text below. A 503 of the API has \`Retry-After\`.
+([upgrade.md](../operate/upgrade.md)); messages may be reworded, and some say more than the text below. A 503 of the API has \`Retry-After\`.
 
 | code | status | message | what to do |
 |---|---|---|---|
 `
 
 const FOOT = `
-The [client](../client/README.md) adds three codes, with status 0 where there was no answer: \`unreachable\`, \`timeout\`, and
+The [client](../../client/README.md) adds three codes, with status 0 where there was no answer: \`unreachable\`, \`timeout\`, and
 \`unexpected-answer\` from something that is not Latchkey, such as a proxy. After one of them a change may have been made.
 
 This page is written by \`npm run generate-errors\`.

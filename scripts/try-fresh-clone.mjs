@@ -1,4 +1,4 @@
-// Does what a newcomer does: a fresh clone in a temporary folder, `npm start`, the printed curl line, docs/backend.md, a second start,
+// Does what a newcomer does: a fresh clone in a temporary folder, `npm start`, the printed curl line, docs/guides/backend.md, a second start,
 // then `npm test`. With --guide it leaves `npm test` out. With --production it does what an operator does: `npm run setup --
 // --production`, its size, `npm start` on it, and back to an installation for development. Nothing of this folder but its commits is used.
 import { execFileSync, spawn } from 'node:child_process'
@@ -64,7 +64,7 @@ async function findFreePort() {
 async function followGuide() {
   const begun = performance.now()
   const replace = [['8080', await findFreePort()]]
-  const { steps, compared } = await followPage(join(clone, 'docs', 'backend.md'), {
+  const { steps, compared } = await followPage(join(clone, 'docs', 'guides', 'backend.md'), {
     cwd: clone,
     env,
     replace,
@@ -72,7 +72,7 @@ async function followGuide() {
   })
   const seconds = ((performance.now() - begun) / 1000).toFixed(1)
   console.log(
-    `docs/backend.md: ${steps} steps after npm start in ${seconds} s; ${compared} outputs are as the page says`,
+    `docs/guides/backend.md: ${steps} steps after npm start in ${seconds} s; ${compared} outputs are as the page says`,
   )
 }
 

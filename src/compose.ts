@@ -314,7 +314,7 @@ function requireEmbedded(config: Config): Config {
   if (config.databaseUrl === undefined) return config
   throw new OperatorError(
     'DATABASE_URL names PostgreSQL, whose backups are its own: pg_dump, pg_basebackup, or your provider. ' +
-      'See docs/postgres.md; nothing was changed.',
+      'See docs/operate/postgresql.md; nothing was changed.',
   )
 }
 

@@ -16,7 +16,7 @@ export function refuseUnknownSettings(
   const unknown = Object.entries(env)
     .filter(([name, value = '']) => looksLikeSetting(name) && !settings.includes(name) && !isHarmless(name, value))
     .map(([name]) => `${name} is not a setting${suggestion(name, settings)}`)
-  if (unknown.length > 0) throw new OperatorError(`${unknown.join('\n')}\ndocs/operations.md lists all settings.`)
+  if (unknown.length > 0) throw new OperatorError(`${unknown.join('\n')}\ndocs/operate/settings.md lists all settings.`)
 }
 
 /** An empty variable counts as unset. */

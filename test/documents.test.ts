@@ -52,6 +52,6 @@ test('every picture and every configuration in docs/ is shown or linked by a pag
   )
 })
 
-test('docs/errors.md is what the tables of failures say; if not, run `npm run generate-errors`', () => {
+test('docs/reference/errors.md is what the tables of failures say; if not, run `npm run generate-errors`', () => {
   assert.equal(readFileSync(ERRORS_PAGE, 'utf8'), printErrors())
 })

@@ -1,4 +1,4 @@
-// What a verifier remembers, and when it may answer from it: the deciding part of the protocol of docs/verifier.md. It reads no clock
+// What a verifier remembers, and when it may answer from it: the deciding part of the protocol of docs/reference/verifier-protocol.md. It reads no clock
 // and sends nothing: times and answers are arguments, so that a test can explore every order of them.
 import { parseAddress } from '../../src/tokens/verify/addresses.ts'
 import type { ReadyEntry } from '../../src/tokens/verify/entry.ts'

@@ -1,4 +1,4 @@
-// A verifier: `verify()` from the memory of this process, kept true by a lease of the service (docs/verifier.md). This file has the
+// A verifier: `verify()` from the memory of this process, kept true by a lease of the service (docs/reference/verifier-protocol.md). This file has the
 // clocks, the calls and the limits; memory.ts decides.
 import { hash, randomBytes } from 'node:crypto'
 import { parseAddress } from '../../src/tokens/verify/addresses.ts'

@@ -13,7 +13,7 @@ const ACCESS_ADVICE =
   'All files and folders that settings and options name must be readable and writable by the user who runs this, such as ' +
   'the store folder (LATCHKEY_DATA_DIR) and everything in it.'
 const LISTEN_ADVICE = 'HOST must be an address of this machine, and PORT one that this user may open.'
-const RIGHTS_ADVICE = 'docs/postgres.md lists the rights that each role needs.'
+const RIGHTS_ADVICE = 'docs/operate/postgresql.md lists the rights that each role needs.'
 
 const URL_ADVICE =
   'DATABASE_URL is not an address. Characters such as # / ? @ in a password are written as %23 %2F %3F %40.'

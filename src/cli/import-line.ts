@@ -17,7 +17,7 @@ export async function requireObjects(file: string): Promise<void> {
     if (text === '') continue
     throw new OperatorError(
       `${file} is not NDJSON: its first line is no JSON object. Each line must be one, such as ` +
-        '{"subAccountId":"sub_…","name":"CI","credential":"…"}; nothing was imported. See docs/operations.md.',
+        '{"subAccountId":"sub_…","name":"CI","credential":"…"}; nothing was imported. See docs/guides/moving-in.md.',
     )
   }
 }

@@ -21,7 +21,7 @@ interface Options {
 
 const HELP = `
 Answers GET /api/v1/verify as the server does, from memory where it may; /healthz, /readyz and /metrics, at --listen-admin where
-that is set. LATCHKEY_TRUST_PROXY and LATCHKEY_CREDENTIAL_HEADER hold as for the server. See docs/verifier.md.`
+that is set. LATCHKEY_TRUST_PROXY and LATCHKEY_CREDENTIAL_HEADER hold as for the server. See docs/guides/verifier.md.`
 
 const UNTIL_HELD = 'Each verification asks the server until another one is held; an evicted sidecar gets none.'
 

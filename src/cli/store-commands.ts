@@ -20,7 +20,7 @@ export function addStoreCommands(program: Command, onStore: OnStore): void {
   onStore<{ skipBad?: boolean }>(
     program
       .command('import')
-      .description('import tokens from a file, one JSON object per line; see docs/operations.md')
+      .description('import tokens from a file, one JSON object per line; see docs/guides/moving-in.md')
       .argument('<file>', 'a .ndjson file')
       .option('--skip-bad', 'skip bad lines instead of refusing the file'),
     async ({ operator }, { skipBad }, output, file) => {

@@ -5,7 +5,7 @@ import { addAccount, addPaging, type Manage, show, showPage } from './command.ts
 export function addVerifierCommands(program: Command, manage: Manage): void {
   const verifier = program
     .command('verifier')
-    .description('processes that verify credentials by what they remember: see docs/verifier.md')
+    .description('processes that verify credentials by what they remember: see docs/guides/verifier.md')
   manage(
     addPaging(addAccount(verifier.command('list'), 'only those of this account')).description(
       'the verifiers that hold a lease, newest first; on the local store those of all accounts',

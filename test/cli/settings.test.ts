@@ -117,8 +117,8 @@ test('one rule says which addresses are of this machine, so that plain HTTP to t
   assert.ok(!isPlainHttp('https://evil.example'))
 })
 
-test('docs/operations.md describes every setting', () => {
-  const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'operations.md'), 'utf8')
+test('docs/operate/settings.md describes every setting', () => {
+  const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'operate', 'settings.md'), 'utf8')
   assert.deepEqual(
     SETTINGS.filter((name) => !page.includes(`\`${name}\``)),
     [],

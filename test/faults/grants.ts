@@ -17,7 +17,7 @@ import { emptyDatabase, sharedServer } from '../support/postgres.ts'
 import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-const ROLES = /```sql\n([^`]*)```/.exec(readFileSync(join(root, 'docs/postgres.md'), 'utf8'))?.[1] ?? ''
+const ROLES = /```sql\n([^`]*)```/.exec(readFileSync(join(root, 'docs/operate/postgresql.md'), 'utf8'))?.[1] ?? ''
 const GRANTS = readFileSync(join(root, 'deploy/postgres/grants.sql'), 'utf8')
 
 let rolesMade: Promise<unknown> | undefined

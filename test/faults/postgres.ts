@@ -19,7 +19,7 @@ import { record } from './report.ts'
 
 const WRITERS = 8
 const TOKENS = 32
-/** The promise of the service; see docs/postgres.md. */
+/** The promise of the service; see docs/operate/postgresql.md. */
 const LONGEST_ANSWER_MS = 3_500
 
 interface Machines {

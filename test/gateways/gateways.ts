@@ -282,12 +282,12 @@ async function replaced(deployment: Deployment, t: TestContext, standIn: (port: 
   assert.ok((other?.asked() ?? 0) >= ASKED_IN_AN_OUTAGE, 'each request was asked about')
 }
 
-test('docs/gateways.md leads to the very files that run here, and they say which do not', () => {
-  const page = readFileSync(join(DOCS, 'gateways.md'), 'utf8')
+test('docs/guides/gateways.md leads to the very files that run here, and they say which do not', () => {
+  const page = readFileSync(join(DOCS, 'guides', 'gateways.md'), 'utf8')
   const tested = GATEWAYS.flatMap(({ files }) => files)
   for (const file of readdirSync(join(DOCS, 'gateways'))) {
     const text = readFileSync(join(DOCS, 'gateways', file), 'utf8')
-    assert.ok(page.includes(`(gateways/${file})`), file)
+    assert.ok(page.includes(`(../gateways/${file})`), file)
     assert.equal(text.includes('Not tested here'), !tested.includes(file), file)
   }
 })

@@ -1,4 +1,4 @@
-// The first steps of docs/gateways.md, as a reader does them, on free ports. In `npm run test:gateways`: it needs Caddy.
+// The first steps of docs/guides/gateways.md, as a reader does them, on free ports. In `npm run test:gateways`: it needs Caddy.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -6,7 +6,7 @@ import { followPage } from '../../scripts/follow-page.mjs'
 import { Cli } from '../support/cli.ts'
 import { DOCS, freePorts } from './machine.ts'
 
-test('the first steps of docs/gateways.md lead to an endpoint that refuses a disabled token', async () => {
+test('the first steps of docs/guides/gateways.md lead to an endpoint that refuses a disabled token', async () => {
   const cli = new Cli()
   try {
     const [latchkey = 0, gateway = 0, app = 0] = await freePorts(3)
@@ -22,7 +22,7 @@ test('the first steps of docs/gateways.md lead to an endpoint that refuses a dis
 
     const server = cli.spawn(['serve', '--demo'], { PORT: `${latchkey}` })
     await server.says((stderr) => stderr.includes('demo.txt'))
-    await followPage(join(DOCS, 'gateways.md'), {
+    await followPage(join(DOCS, 'guides', 'gateways.md'), {
       cwd: cli.dataDir,
       env: process.env,
       replace: [...ports, ['docs/gateways/Caddyfile', config], ['data/demo.txt', 'demo.txt']],

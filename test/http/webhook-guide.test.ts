@@ -1,4 +1,4 @@
-// The receiver in JavaScript that docs/webhooks.md shows, as a process of its own.
+// The receiver in JavaScript that docs/guides/webhooks.md shows, as a process of its own.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { closeConnections, send } from '../support/http.ts'
 import { freePort } from '../support/identity-provider.ts'
 import { LOOPBACK } from '../support/webhook-receiver.ts'
 
-const GUIDE = join(import.meta.dirname, '..', '..', 'docs', 'webhooks.md')
+const GUIDE = join(import.meta.dirname, '..', '..', 'docs', 'guides', 'webhooks.md')
 
 test('the receiver in JavaScript takes what Latchkey sends, and nothing else', async () => {
   const [, program = ''] = /```js\n([\s\S]*?)```/.exec(readFileSync(GUIDE, 'utf8')) ?? []

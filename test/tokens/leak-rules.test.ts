@@ -1,4 +1,4 @@
-// The rules of docs/leaks.md for scanners: all credentials are found, and nothing that only looks like one.
+// The rules of docs/guides/leaks.md for scanners: all credentials are found, and nothing that only looks like one.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ const read = (file: string) => readFileSync(join(docs, file), 'utf8')
 /** Of a table in Markdown, in which a bar is written with a backslash. */
 const [, secret = '', before = '', afterSecret = ''] =
   /secret format `([^`]+)`, before and after the secret `([^`]+)` and `([^`]+)`/.exec(
-    read('leaks.md').replaceAll('\\|', '|'),
+    read('guides/leaks.md').replaceAll('\\|', '|'),
   ) ?? []
 /** `\A` and `\z` are the beginning and the end of the text. */
 const github = `(?:${before.replace('\\A', '^')})(${secret})(?:${afterSecret.replace('\\z', '$')})`

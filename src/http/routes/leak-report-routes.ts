@@ -1,4 +1,4 @@
-// Reports of leaked credentials from outside, in the formats of others: docs/leaks.md describes them, the API description does not.
+// Reports of leaked credentials from outside, in the formats of others: docs/guides/leaks.md describes them, the API description does not.
 // Off unless configured; what they are answered tells nothing about what exists.
 import type { FastifyRequest } from 'fastify'
 import { readFindings, readMatches, readReport } from '../../tokens/leaks/reports.ts'
@@ -22,7 +22,7 @@ const MAX_BYTES = 1024 * 1024
 /** For each address, all of an IPv6 /64 network together. */
 const REPORTS: RateLimit = { count: 60, perMs: 3_600_000 }
 
-/** What GitLab calls a finding of the rule `latchkey-token` in docs/leaks.md. */
+/** What GitLab calls a finding of the rule `latchkey-token` in docs/guides/leaks.md. */
 const GITLAB_TYPES = ['gitleaks_rule_id_latchkey-token']
 
 const shared = { method: 'POST', bodyLimitBytes: MAX_BYTES, schema: { hide: true } } as const

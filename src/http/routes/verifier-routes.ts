@@ -1,4 +1,4 @@
-// Verifiers: processes that decide by what they remember, while they hold a lease. See docs/verifier.md.
+// Verifiers: processes that decide by what they remember, while they hold a lease. See docs/reference/verifier-protocol.md.
 import { Type } from 'typebox'
 import { Failure, reasonOf } from '../../tokens/errors.ts'
 import { LEASE_SECONDS, MOST_NEWS } from '../../tokens/model/lease.ts'
@@ -206,7 +206,7 @@ export function verifierRoutes({ verifiers, registry, metrics, log }: ServerPart
     summary: 'Begin or prolong the lease of a verifier, and wait for what it has to forget',
     description:
       'Answered at once where something was changed, otherwise after two fifths of the term at most. For verifiers only: ' +
-      'docs/verifier.md has the rules that make it safe to remember a verdict.',
+      'docs/reference/verifier-protocol.md has the rules that make it safe to remember a verdict.',
     body: LeaseBody,
     // Twice 2,000 tokens with their counts, and 1,000 uses.
     bodyLimitBytes: 512 * 1024,

@@ -6,7 +6,7 @@
 // - A new primary has a timeline of its own. It confirms no change until an instance has waited for `HOLD_MS`, longer than any
 //   check of a former one counts, and has entered the timeline in `confirmed_timeline`.
 //
-// Without a synchronous standby a former primary can commit, and nothing of this helps: see docs/postgres.md.
+// Without a synchronous standby a former primary can commit, and nothing of this helps: see docs/operate/postgresql.md.
 //
 // Each check also looks whether the database was restored to an earlier state: see lineage/lineage.ts. No answer of a
 // server that was restarted counts before that.
