@@ -1,7 +1,7 @@
 // What a run is asked to do: its sizes and its patience.
 import { parseArgs } from 'node:util'
 
-/** Of a whole run, whose results are kept beside the code. */
+/** Of a whole run, whose results are a report. */
 const TOKENS = 1_000_000
 const ROUNDS = 5
 
@@ -15,7 +15,7 @@ const HELP = `npm run bench -- [options]
   --only TEXT          only workloads whose name contains it (verify, list, list-sub, list-status, list-both, get,
                        search, put, mix), or a part: extras, policies, verifiers, events, bulk, postgres
   --no-peers           without better-auth and Express
-  --out DIR            where the results go; default: docs/bench for a whole run, otherwise nowhere`
+  --out DIR            where the results go; default: reports for a whole run, otherwise nowhere`
 
 export type Options = Readonly<ReturnType<typeof readOptions>>
 
@@ -41,6 +41,6 @@ export function readOptions(args: readonly string[]) {
   const peers = !values['no-peers']
   const isWhole = !quick && peers && only === undefined && postgresTokens > 0 && tokens >= TOKENS && rounds >= ROUNDS
   const [roundMs, warmMs] = quick ? [350, 1_500] : [2_000, 4_000]
-  const out = values.out ?? (isWhole ? 'docs/bench' : undefined)
+  const out = values.out ?? (isWhole ? 'reports' : undefined)
   return { quick, estates, tokens, rounds, roundMs, warmMs, only, peers, postgresTokens, out }
 }

@@ -38,7 +38,7 @@ export function writeReport(results: Results): void {
     return
   }
   mkdirSync(out, { recursive: true })
-  writeFileSync(join(out, 'results.md'), text)
+  writeFileSync(join(out, 'benchmark.md'), text)
   console.error(`Written to ${out}.`)
 }
 

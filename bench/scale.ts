@@ -1,5 +1,5 @@
 // `npm run bench:scale`: a store in partitions at two sizes, and one without partitions, side by side on one PostgreSQL server.
-// Writes its tables into docs/scaling.md. With --keep, the databases stay, and a second run with the same folder measures them again.
+// Writes its tables into reports/scale.md. With --keep, the databases stay, and a second run with the same folder measures them again.
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -7,7 +7,6 @@ import { availableParallelism, cpus, loadavg, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { PostgresServer } from '../test/support/postgres-server.ts'
-import { withSection } from '../test/support/written-section.ts'
 import { PRODUCT, type Shape, sample, seed } from './estate.ts'
 import { LoadProcess } from './load.ts'
 import { figureOf, interleave, type Rounds, ratio, type Subject } from './measure.ts'
@@ -32,7 +31,7 @@ const SETTINGS = {
   ...{ fsync: 'on', full_page_writes: 'on', shared_buffers: '2GB', maintenance_work_mem: '512MB' },
   ...{ max_wal_size: '8GB', checkpoint_timeout: '15min', max_connections: '60' },
 }
-const PAGE = join(import.meta.dirname, '..', 'docs', 'scaling.md')
+const REPORTS = join(import.meta.dirname, '..', 'reports')
 
 const manyOf = (tokens: number): Shape => ({ name: '', accounts: tokens / OF_EACH, subAccounts: 20, tokens: OF_EACH })
 const DATABASES: Readonly<Record<string, { partitions: string; shapes: Readonly<Record<string, Shape>> }>> = {
@@ -197,8 +196,13 @@ try {
   }
   const section = sectionOf(found, sizes, upkeep)
   console.log(section)
-  const page = withSection(readFileSync(PAGE, 'utf8'), 'npm run bench:scale', `\n${section}\n`)
-  if (TOKENS >= 10_000_000) writeFileSync(PAGE, page)
+  if (TOKENS >= 10_000_000) {
+    mkdirSync(REPORTS, { recursive: true })
+    writeFileSync(
+      join(REPORTS, 'scale.md'),
+      `# Ten million tokens\n\nWritten by \`npm run bench:scale\`.\n\n${section}\n`,
+    )
+  }
 } finally {
   load.stop()
   await stopServers()

@@ -3,10 +3,11 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
+import { COMMANDS_PAGE, printCommands } from '../scripts/generate-commands.ts'
 import { ERRORS_PAGE, printErrors } from '../scripts/generate-errors.ts'
 
 const root = join(import.meta.dirname, '..')
-const pages = globSync('**/*.md', { cwd: root, exclude: ['**/node_modules', '**/dist'] })
+const pages = globSync('**/*.md', { cwd: root, exclude: ['**/node_modules', '**/dist', 'reports'] })
 const LINK = /\]\(([^)\s]+)\)/g
 const FENCED = /^```[\s\S]*?^```/gm
 
@@ -54,4 +55,8 @@ test('every picture and every configuration in docs/ is shown or linked by a pag
 
 test('docs/reference/errors.md is what the tables of failures say; if not, run `npm run generate-errors`', () => {
   assert.equal(readFileSync(ERRORS_PAGE, 'utf8'), printErrors())
+})
+
+test('docs/reference/command-line.md is what the commands declare; if not, run `npm run generate-commands`', () => {
+  assert.equal(readFileSync(COMMANDS_PAGE, 'utf8'), printCommands())
 })

@@ -58,7 +58,9 @@ Exit codes: 0 done, 1 refused or not found, 2 wrong usage, 3 unreachable, 4 not 
 
 export function buildProgram(streams: Streams): Command {
   const program = new Command('latchkey')
-    .description('Manages the API tokens of sub-accounts. Settings come from the environment; see docs/operate/settings.md.')
+    .description(
+      'Manages the API tokens of sub-accounts. Settings come from the environment; see docs/operate/settings.md.',
+    )
     .addHelpText('after', HELP)
     .version(packageVersion(), '-V, --version', 'print the version')
     .configureOutput({

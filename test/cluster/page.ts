@@ -1,5 +1,4 @@
-// The section of docs/reliability.md about a Patroni cluster, written from the rounds of a run.
-import { withSection } from '../support/written-section.ts'
+// The report of a Patroni cluster, written from the rounds of a run.
 import type { Observed } from './load.ts'
 import type { Mode } from './patroni.ts'
 
@@ -17,12 +16,15 @@ export interface Circumstances {
   readonly versions: string
 }
 
-export function withClusterSection(page: string, rounds: readonly Round[], circumstances: Circumstances): string {
-  return withSection(page, 'npm run test:cluster', sectionOf(rounds, circumstances))
-}
+export function clusterReport(
+  rounds: readonly Round[],
+  { date, seed, load, machine, versions }: Circumstances,
+): string {
+  return `# A cluster that fails over by itself
 
-function sectionOf(rounds: readonly Round[], { date, seed, load, machine, versions }: Circumstances): string {
-  return `
+Written by \`npm run test:cluster\`. Lost: a confirmed change that is not stored in the end. Older than an answer: a verdict that
+contradicts the last confirmed change of its token. Without service: the longest time between two successes of a caller.
+
 ${versions}; ${machine}; ${date}, seed ${seed}, load ${load}.
 
 | failure | standbys | rounds | confirmed, refused, of open outcome | lost | done twice | verdicts | decided by verifiers | older than an answer | without verification, s | without changes, s |
@@ -30,7 +32,6 @@ ${versions}; ${machine}; ${date}, seed ${seed}, load ${load}.
 ${rowsOf(rounds).join('\n')}
 
 ${[...new Set(rounds.map(({ kind, how }) => `- **${kind}**: ${how}`))].join('\n')}
-
 `
 }
 

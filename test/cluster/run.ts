@@ -1,16 +1,16 @@
-// `npm run test:cluster`: a Patroni cluster through every kind of failure, and its section in docs/reliability.md. With the
-// names of kinds, only those; the page then stays as it is.
+// `npm run test:cluster`: a Patroni cluster through every kind of failure, and its report, reports/cluster.md. With the
+// names of kinds, only those; the report then stays as it is.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, loadavg, totalmem } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { SEED } from '../support/seed.ts'
 import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
 import { KINDS, type Kind } from './failures.ts'
-import { faultsOf, type Round, withClusterSection } from './page.ts'
+import { clusterReport, faultsOf, type Round } from './page.ts'
 import type { Mode } from './patroni.ts'
 
-const PAGE = join(import.meta.dirname, '..', '..', 'docs', 'reliability.md')
+const REPORTS = join(import.meta.dirname, '..', '..', 'reports')
 const ROUNDS = 3
 const LOAD = Math.round(loadavg()[0] ?? 0)
 const PATH = `${process.env.PATH}${delimiter}/usr/sbin${delimiter}/sbin`
@@ -90,8 +90,9 @@ if (ended && names.length === 0) {
     ...{ seed: SEED, load: LOAD, versions: versions() },
     machine: `${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GiB of memory`,
   }
-  writeFileSync(PAGE, withClusterSection(readFileSync(PAGE, 'utf8'), rounds, circumstances))
-  console.log('\ndocs/reliability.md is written.')
+  mkdirSync(REPORTS, { recursive: true })
+  writeFileSync(join(REPORTS, 'cluster.md'), clusterReport(rounds, circumstances))
+  console.log('\nreports/cluster.md is written.')
 }
 const faults = faultsOf(rounds)
 for (const fault of faults) console.error(fault)

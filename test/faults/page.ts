@@ -1,4 +1,4 @@
-// docs/fault-tests.md: what a run has found. What is promised, and what is not, is docs/reliability.md.
+// reports/fault-tests.md: what a run has found. What is promised, and what is not, is docs/why/reliability.md.
 import type { Kept } from './report.ts'
 
 export function faultTestsPage(findings: readonly Kept[]): string {
@@ -6,7 +6,7 @@ export function faultTestsPage(findings: readonly Kept[]): string {
   const machines = [...new Set(findings.map(({ machine }) => machine))]
   return `# Fault tests
 
-The promises, what "0 of N" means, and what is not promised: [reliability.md](reliability.md).
+The promises, what "0 of N" means, and what is not promised: [reliability.md](../docs/why/reliability.md).
 
 Written by \`npm run test:faults\` on ${machines.join('; ')}. A control is the same test on a service that breaks the
 promise: it must fail, and did. The load is how many processes of others wanted to run when a test began: counts do not

@@ -1,4 +1,4 @@
-// One line of docs/fault-tests.md for each fault that a long run has put us through.
+// One line of reports/fault-tests.md for each fault that a long run has put us through.
 import { appendFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import { SEED } from '../support/seed.ts'
@@ -12,7 +12,7 @@ export interface Finding {
   readonly control: string
 }
 
-/** A finding with the circumstances of its run, as docs/reliability.json keeps it. */
+/** A finding with the circumstances of its run, as reports/fault-tests.json keeps it. */
 export interface Kept extends Finding {
   readonly date: string
   readonly seed: number

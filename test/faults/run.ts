@@ -1,7 +1,7 @@
-// `npm run test:faults`: every long form, one after the other, a table of what was found, and docs/fault-tests.md. With
-// the names of files (and options of `node --test`), only those: the page then keeps what it says about the others.
+// `npm run test:faults`: every long form, one after the other, a table of what was found, and reports/fault-tests.md. With
+// the names of files (and options of `node --test`), only those: the report then keeps what it says about the others.
 import { spawnSync } from 'node:child_process'
-import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, loadavg, platform, release, totalmem } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { RUNS_VARIABLE } from '../support/runs.ts'
@@ -11,8 +11,9 @@ import { faultTestsPage } from './page.ts'
 import type { Finding, Kept } from './report.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
-const KEPT = join(ROOT, 'docs', 'reliability.json')
-const PAGE = join(ROOT, 'docs', 'fault-tests.md')
+const REPORTS = join(ROOT, 'reports')
+const KEPT = join(REPORTS, 'fault-tests.json')
+const PAGE = join(REPORTS, 'fault-tests.md')
 const LOAD = Math.round(loadavg()[0] ?? 0)
 const TIMEOUT_MS = 1_800_000
 const FAULTS = [
@@ -93,7 +94,7 @@ function run(files: readonly string[], options: readonly string[]) {
   return { findings, passed: ended.every(({ status }) => status === 0) }
 }
 
-/** What a test has found it reports when it passes, so the page keeps the older line of a test that failed. */
+/** What a test has found it reports when it passes, so the report keeps the older line of a test that failed. */
 function keep(findings: readonly Finding[], isWhole: boolean): void {
   const circumstances = {
     date: new Date().toISOString().slice(0, 10),
@@ -104,9 +105,10 @@ function keep(findings: readonly Finding[], isWhole: boolean): void {
   const former = isWhole || !existsSync(KEPT) ? [] : (JSON.parse(readFileSync(KEPT, 'utf8')) as Kept[])
   const kept = new Map(former.map((finding) => [nameOf(finding), finding]))
   for (const finding of findings) kept.set(nameOf(finding), { ...finding, ...circumstances })
+  mkdirSync(REPORTS, { recursive: true })
   writeFileSync(KEPT, `${JSON.stringify([...kept.values()], null, 2)}\n`)
   writeFileSync(PAGE, faultTestsPage([...kept.values()]))
-  console.log('\ndocs/fault-tests.md is written.')
+  console.log('\nreports/fault-tests.md is written.')
 }
 
 const nameOf = ({ promise, fault }: Finding) => `${promise}: ${fault}`
@@ -120,6 +122,6 @@ const { findings, passed } = run(chosen.length > 0 ? chosen : FILES, options)
 for (const { fault, count, figure, control } of findings) {
   console.log(`\n${fault}\n  tried    ${count}\n  found    ${figure}\n  control  ${control}`)
 }
-// A short form's figures are not what the page is about.
+// A short form's figures are not what the report is about.
 if (!chosen.some((file) => file.endsWith('.test.ts'))) keep(findings, passed && given.length === 0)
 process.exitCode = passed ? 0 : 1

@@ -1,8 +1,8 @@
 // Programs that others wrote: found, run, and reported on. One that is not there is a failure that says how to get it.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
 
 const OWN = join(import.meta.dirname, 'node_modules', '.bin')
 export const ROOT = join(import.meta.dirname, '..', '..')
@@ -77,7 +77,7 @@ interface Row {
 
 const rows = new Map<string, Row>()
 
-/** What the page says about a test. */
+/** What the report says about a test. */
 export function report(test: { readonly fullName: string }, tool: string, result: string): void {
   const text = result.replaceAll(/\s+/g, ' ').replaceAll('|', '\\|').slice(0, 300)
   rows.set(test.fullName, { tool, date: new Date().toISOString().slice(0, 10), result: text })
@@ -102,6 +102,7 @@ export function writeReport(file: string): void {
     ...[...all].map(([test, { tool, date, result }]) => `| ${test} | ${tool} | ${date} | ${result} |`),
     '',
   ]
+  mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, lines.join('\n'))
 }
 

@@ -1,5 +1,5 @@
 // Tools that others wrote, against a live server on each engine. `npm run test:tools`; what they said is written to
-// docs/security-tests.md.
+// reports/security-tests.md.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -34,7 +34,7 @@ after(async () => {
   closeConnections()
   await estate.close()
   rmSync(folder, { recursive: true, force: true })
-  writeReport(join(ROOT, 'docs', 'security-tests.md'))
+  writeReport(join(ROOT, 'reports', 'security-tests.md'))
 })
 
 const key = () => `Authorization: Bearer ${estate.mine.key}`
