@@ -20,7 +20,7 @@ const ADVICE: Readonly<Record<FailureCode | HttpCode, string>> = {
   forbidden: 'Read `message`. In a verification `X-Latchkey-Reason` says which policy refuses: `address` or `scope`',
   'sub-account-forbidden': 'Check the id of the sub-account, and which sub-accounts the key sees',
   'token-cannot-manage': 'Use an account key: the credential of a token is for verification only',
-  'not-allowed': 'Use a key whose role may do this: [rights.md](../guides/rights.md)',
+  'not-allowed': 'Use a key whose role may do this: [rights](../guides/policies.md#rights)',
   'not-found': 'Check the path against `/docs`',
   'account-not-found': 'Check the id of the account',
   'key-not-found': 'Check the id, and which sub-accounts the caller sees',
@@ -65,7 +65,7 @@ const ADVICE: Readonly<Record<FailureCode | HttpCode, string>> = {
 const HEAD = `# Errors
 
 Every answer that is not a success names its reason in the header \`X-Latchkey-Error\`. Codes are stable
-([upgrade.md](../operate/upgrade.md)); messages may be reworded, and some say more than the text below. A 503 of the API has \`Retry-After\`.
+([compatibility](../operate/upgrade.md#what-stays-from-version-to-version)); messages may be reworded, and some say more than the text below. A 503 of the API has \`Retry-After\`.
 
 | code | status | message | what to do |
 |---|---|---|---|

@@ -144,7 +144,7 @@ test('a pool of connections shows how full it is', async () => {
 /** The names in the table of docs/operate/settings.md, but for those of the runtime. */
 function documentedMetrics(): string[] {
   const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'operate', 'settings.md'), 'utf8')
-  const rows = page.slice(page.indexOf('\n## Metrics'), page.indexOf('\n## Upgrade')).match(/^\| `latchkey_.*$/gm) ?? []
+  const rows = page.slice(page.indexOf('\n## Metrics'), page.indexOf('\n## Logs')).match(/^\| `latchkey_.*$/gm) ?? []
   return rows.flatMap((row) => {
     const [, names = ''] = row.split('|')
     const [first = '', ...others] = Array.from(names.matchAll(/`(\w+)(?:\{\S*\})?`/g), ([, name = '']) => name)

@@ -1,7 +1,5 @@
-// The receiver in JavaScript that docs/guides/webhooks.md shows, as a process of its own.
+// The receiver in JavaScript of examples/webhooks, as a process of its own.
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Process } from '../support/cli.ts'
@@ -10,18 +8,16 @@ import { closeConnections, send } from '../support/http.ts'
 import { freePort } from '../support/identity-provider.ts'
 import { LOOPBACK } from '../support/webhook-receiver.ts'
 
-const GUIDE = join(import.meta.dirname, '..', '..', 'docs', 'guides', 'webhooks.md')
+const RECEIVER = join(import.meta.dirname, '..', '..', 'examples', 'webhooks', 'receiver.mjs')
 
 test('the receiver in JavaScript takes what Latchkey sends, and nothing else', async () => {
-  const [, program = ''] = /```js\n([\s\S]*?)```/.exec(readFileSync(GUIDE, 'utf8')) ?? []
-  const [folder, port] = [mkdtempSync(join(tmpdir(), 'latchkey-guide-')), String(await freePort())]
-  writeFileSync(join(folder, 'receiver.mjs'), program)
+  const port = String(await freePort())
   const estate = await Estate.open(sqliteEngine, LOOPBACK)
   const { webhooks } = estate.running.registry
   const caller = estate.running.operator.actFor(estate.mine.accountId)
   const fields = { url: `http://127.0.0.1:${port}/` }
   const { webhook, secret } = await webhooks.create(caller, fields, estate.running.operator.origin())
-  const receiver = new Process([process.execPath, join(folder, 'receiver.mjs')], { SECRET: secret, PORT: port })
+  const receiver = new Process([process.execPath, RECEIVER], { SECRET: secret, PORT: port })
   try {
     const tried = () => webhooks.test(caller, webhook.id, estate.running.operator.origin())
     while ((await tried()).kind === 'failed');
@@ -42,6 +38,5 @@ test('the receiver in JavaScript takes what Latchkey sends, and nothing else', a
     await receiver.exited
     closeConnections()
     await estate.close()
-    rmSync(folder, { recursive: true })
   }
 })
