@@ -6,7 +6,7 @@
 //   node packaging/package.mjs [--only npm,client,executable,deb,image] [--out FOLDER] [--source FOLDER] [--base IMAGE]
 //     [--node FILE]
 //
-// RELEASE_REPOSITORY, RELEASE_BUGS and RELEASE_HOMEPAGE, where set, go into the npm packages (docs/release.md).
+// RELEASE_REPOSITORY, RELEASE_BUGS and RELEASE_HOMEPAGE, where set, go into the npm packages (CONTRIBUTING.md).
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'

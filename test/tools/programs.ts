@@ -94,7 +94,7 @@ export function writeReport(file: string): void {
     '# Tools that others wrote, run against Latchkey',
     '',
     'Written by `npm run test:tools`, which starts servers of its own on both engines; `npm run test:tools -- prism` runs a',
-    'part of it. What they found has been fixed and is listed in [SECURITY.md](../SECURITY.md#tools). sqlmap was told which engine it',
+    'part of it. What they found has been fixed. sqlmap was told which engine it',
     'attacks, and tried all of its techniques except inline queries, starting from one valid value of each parameter.',
     '',
     '| test | tool | date | result |',
