@@ -65,7 +65,7 @@ export function buildDebianPackage({ root, out, work, version, builtAtSeconds, e
   const license = indented(readFileSync(join(root, 'LICENSE'), 'utf8'))
   put(`${docs}/copyright`, fill('copyright', { license }))
   put(`${docs}/changelog.gz`, compressed(changelog(version, builtAtSeconds)))
-  for (const page of globSync('docs/{operate/*,guides/verifier}.md', { cwd: root })) {
+  for (const page of globSync('docs/{operate/*,guides/verifier}.md', { cwd: root }).sort()) {
     put(`${docs}/${basename(page)}.gz`, compressed(readFileSync(join(root, page))))
   }
   put(`${docs}/third-party-licenses.gz`, compressed(readFileSync(licenses)))
