@@ -168,7 +168,7 @@ function openVerifiers(
 
 /** Loads the PostgreSQL driver only where it is configured, to save memory and start-up time. */
 async function openEngine(config: Config, keys: KeyRing, openOptions: OpenOptions): Promise<Engine> {
-  const { databaseUrl, dataDir, revocationJournal: journalPath, pgPool, pgPrepared, autoMigrate } = config
+  const { databaseUrl, dataDir, revocationJournal: journalPath, pgPool, autoMigrate } = config
   const { log, acceptRevocationLoss = false, serves = false, patient = false, onStoreLost } = openOptions
   const { mayCreateStore: mayCreate = true } = openOptions
   if (databaseUrl === undefined) {
@@ -181,7 +181,7 @@ async function openEngine(config: Config, keys: KeyRing, openOptions: OpenOption
   }
   const { openPostgresStore, PATIENT_LIMITS } = await import('./storage/postgres/store.ts')
   const witness = witnessOf(config)
-  const options = { databaseUrl, keys, poolSize: pgPool, prepared: pgPrepared, autoMigrate, witness, serves }
+  const options = { databaseUrl, keys, poolSize: pgPool, autoMigrate, witness, serves }
   const warn = (warning: string) => log?.warn(warning)
   const { pgPartitions: partitions } = config
   const limits = patient ? { limits: PATIENT_LIMITS } : {}

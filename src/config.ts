@@ -32,8 +32,6 @@ const READERS = {
   port: setting('PORT', whole(0, 65_535), '3000'),
   /** Connections to PostgreSQL at most. */
   pgPool: setting('LATCHKEY_PG_POOL', whole(4, 1_000), '10'),
-  /** Named prepared statements; off behind a pooler in transaction mode. */
-  pgPrepared: setting('LATCHKEY_PG_PREPARED', onOff, 'on'),
   /** Of a new store on PostgreSQL. */
   pgPartitions: setting('LATCHKEY_PG_PARTITIONS', whole(1, 64)),
   /** Off: a PostgreSQL schema that is not up to date is refused. */

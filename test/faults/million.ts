@@ -1,5 +1,5 @@
 // A million tokens: every documented request and verification finds its rows by an index, with the service's own
-// settings, and behind a pooler, where statements have no names and the planner is left as it comes.
+// settings, and behind a pooler, where the planner may be left as it comes.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
@@ -11,7 +11,6 @@ import type { Batch, Statement } from '../../src/storage/postgres/sql/batch.ts'
 import * as listing from '../../src/storage/postgres/sql/listing.ts'
 import { makeChange } from '../../src/storage/postgres/sql/make-changes.ts'
 import * as reads from '../../src/storage/postgres/sql/reads.ts'
-import { StatementNames } from '../../src/storage/postgres/sql/statement-names.ts'
 import * as writes from '../../src/storage/postgres/sql/writes.ts'
 import { openEmptyPostgres, PATIENT, type TestPostgres } from '../support/postgres.ts'
 import { type Filled, fill, MIDDLE } from './million-rows.ts'
@@ -63,7 +62,7 @@ describe('a million tokens', () => {
     client = new RecordingClient(clientConfig(opened.options.databaseUrl))
     await client.connect()
     filled = await fill(client)
-    db = new Connection(client, new StatementNames(true))
+    db = new Connection(client)
   })
   after(async () => {
     await client.end()

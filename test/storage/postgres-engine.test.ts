@@ -453,11 +453,4 @@ describe('a PostgreSQL store in trouble', () => {
     assert.equal(await history(), first + 4)
     await assertChained()
   })
-
-  test('works without named statements, as a pooler in transaction mode needs it', async () => {
-    const unnamed = await openPostgresStore({ ...opened.options, prepared: false })
-    await updateToken(unnamed.store, account.id, token.id, { name: 'unnamed' }, estate.origin())
-    assert.equal((await unnamed.store.listTokens(account.id, { ...FIRST_PAGE, search: 'UNNAM' }))?.total, 1)
-    await unnamed.store.close()
-  })
 })

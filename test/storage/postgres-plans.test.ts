@@ -12,7 +12,6 @@ import type { Batch, Statement } from '../../src/storage/postgres/sql/batch.ts'
 import * as listing from '../../src/storage/postgres/sql/listing.ts'
 import { makeChange } from '../../src/storage/postgres/sql/make-changes.ts'
 import * as reads from '../../src/storage/postgres/sql/reads.ts'
-import { StatementNames } from '../../src/storage/postgres/sql/statement-names.ts'
 import * as writes from '../../src/storage/postgres/sql/writes.ts'
 import type { StoredBulk, StoredPart } from '../../src/tokens/model/bulk.ts'
 import { FORGOTTEN_AFTER } from '../../src/tokens/model/lease.ts'
@@ -134,7 +133,7 @@ function describePlans(partitions: number): void {
     await client.connect()
     await client.query('VACUUM ANALYZE')
     await client.query(SESSION)
-    db = new Connection(client, new StatementNames(true))
+    db = new Connection(client)
   })
   after(async () => {
     await client.end()

@@ -8,7 +8,6 @@ import { LIMITS, Pool } from '../../src/storage/postgres/pool.ts'
 import { type Connection, ConnectionLost } from '../../src/storage/postgres/postgres-connection.ts'
 import { PrimaryCheck } from '../../src/storage/postgres/primary-check.ts'
 import { Undone } from '../../src/storage/postgres/sql/batch.ts'
-import { StatementNames } from '../../src/storage/postgres/sql/statement-names.ts'
 import type { SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
 import { openEmptyPostgres, type TestPostgres } from '../support/postgres.ts'
 import { PostgresServer } from '../support/postgres-server.ts'
@@ -122,7 +121,6 @@ test('a server that does not answer is warned of once, with the reason, however 
   const warnings: string[] = []
   const settings = {
     databaseUrl: 'postgres://127.0.0.1:1/nobody',
-    names: new StatementNames(true),
     limits: LIMITS,
     remembered: new Remembered(),
   }

@@ -7,7 +7,6 @@ import { clientConfig, SESSION } from '../../src/storage/postgres/pool.ts'
 import { Connection as PostgresConnection } from '../../src/storage/postgres/postgres-connection.ts'
 import { MAX_STATEMENTS as MAX_POSTGRES } from '../../src/storage/postgres/sql/batch.ts'
 import * as postgres from '../../src/storage/postgres/sql/listing.ts'
-import { StatementNames } from '../../src/storage/postgres/sql/statement-names.ts'
 import * as sqlite from '../../src/storage/sqlite/sql/listing.ts'
 import {
   MAX_STATEMENTS as MAX_SQLITE,
@@ -97,7 +96,7 @@ async function onPostgres(): Promise<Observed> {
   const client = new pg.Client(clientConfig(opened.options.databaseUrl))
   await client.connect()
   await client.query(SESSION)
-  const db = new PostgresConnection(client, new StatementNames(true))
+  const db = new PostgresConnection(client)
   const ask = async (what: string) =>
     (await client.query(`SELECT ${what} AS answer FROM pg_prepared_statements`)).rows[0].answer
   return {

@@ -281,7 +281,7 @@ export function describeFuzzOfTexts({ seed, cases }: Fuzzing): void {
     test('a configuration is taken, or refused in a sentence that names the variable', () => {
       const names = [
         ...['HOST', 'PORT', 'DATABASE_URL', 'LATCHKEY_DATA_DIR', 'LATCHKEY_MASTER_KEY', 'LATCHKEY_MASTER_KEY_FILE'],
-        ...['LATCHKEY_WORKERS', 'LATCHKEY_PG_POOL', 'LATCHKEY_PG_PREPARED', 'LATCHKEY_AUTO_MIGRATE', 'LOG_LEVEL'],
+        ...['LATCHKEY_WORKERS', 'LATCHKEY_PG_POOL', 'LATCHKEY_AUTO_MIGRATE', 'LOG_LEVEL'],
         ...['LATCHKEY_CREDENTIAL_HEADER', 'LATCHKEY_TRUST_PROXY', 'LATCHKEY_APP_TYPE', 'LATCHKEY_APP_VERSION'],
         ...['LATCHKEY_RATE_LIMIT_KEY', 'LATCHKEY_RATE_LIMIT_ADDRESS', 'LATCHKEY_RATE_LIMIT_FAILED'],
         ...['LATCHKEY_JWT_JWKS', 'LATCHKEY_JWT_ISSUER', 'LATCHKEY_JWT_AUDIENCE', 'LATCHKEY_JWT_ACCOUNT_CLAIM'],

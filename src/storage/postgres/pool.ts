@@ -9,7 +9,6 @@ import type { Remembered } from './memory/same-rows.ts'
 import { SharedReads } from './memory/shared-reads.ts'
 import { CallerGone, Connection, DeadlinePassed, isLost, translateError, type Work } from './postgres-connection.ts'
 import { typeParser } from './sql/batch.ts'
-import type { StatementNames } from './sql/statement-names.ts'
 
 const CONNECT_TIMEOUT_MS = 1_000
 /** Ends the transaction, and releases the locks, of a process that hangs in the middle of a change. */
@@ -41,11 +40,13 @@ export const SESSION = `SET enable_seqscan = off; SET enable_hashjoin = off; SET
 /** Not the database's default level: each statement of a change must see what others have committed before it. */
 export const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED'
 
+/** A server that has just become the primary makes no changes yet: see primary-check.ts. */
+export const BEGIN_CHANGE = [BEGIN, 'SELECT require_confirmed_timeline()']
+
 export const requestScope = new AsyncLocalStorage<{ readonly begunAt: number; readonly isGone: () => boolean }>()
 
 interface PoolSettings {
   readonly databaseUrl: string
-  readonly names: StatementNames
   readonly limits: typeof LIMITS
   readonly remembered: Remembered
 }
@@ -275,7 +276,7 @@ export class Pool {
   }
 
   #open(client: pg.PoolClient): Connection {
-    return new Connection(client, this.#settings.names, this.#settings.remembered)
+    return new Connection(client, this.#settings.remembered)
   }
 
   async #prepare(client: pg.ClientBase): Promise<void> {
@@ -283,34 +284,18 @@ export class Pool {
     const timer = setTimeout(() => destroySocket(client), CONNECT_TIMEOUT_MS)
     try {
       await requireFitServer(client)
-      // Behind a transaction pooler these settings would stay on a connection that others use too. There, each transaction
-      // makes its own settings, and statements without a name are planned each time.
-      if (!this.#settings.names.inUse) return
-      await client.query([SESSION, ...this.#requiredSettings('SET')].join('; '))
+      await client.query(`${SESSION}; ${this.#requiredSettings}`)
       await shareStore(client)
     } finally {
       clearTimeout(timer)
     }
   }
 
-  /** The statements that begin a transaction. */
-  get begin(): readonly string[] {
-    return this.#settings.names.inUse ? [BEGIN] : [BEGIN, ...this.#requiredSettings('SET LOCAL')]
-  }
-
-  /** A server that has just become the primary makes no changes yet: see primary-check.ts. */
-  get beginChange(): readonly string[] {
-    return [...this.begin, 'SELECT require_confirmed_timeline()']
-  }
-
   /** Override the defaults of the server, the database and the role. */
-  #requiredSettings(set: 'SET' | 'SET LOCAL'): string[] {
-    return [
-      // A COMMIT that did not wait for its standby reports that in a warning.
-      `${set} client_min_messages = warning`,
-      `${set} statement_timeout = ${this.#settings.limits.statementMs}`,
-      `${set} idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`,
-    ]
+  get #requiredSettings(): string {
+    // A COMMIT that did not wait for its standby reports that in a warning.
+    return `SET client_min_messages = warning; SET statement_timeout = ${this.#settings.limits.statementMs};
+      SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`
   }
 
   /** Waits for the calls that have been admitted. */

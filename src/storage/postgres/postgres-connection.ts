@@ -3,7 +3,6 @@ import pg from 'pg'
 import { Failure, failure } from '../../tokens/errors.ts'
 import { Remembered } from './memory/same-rows.ts'
 import { type Answer, Batch, type Statement, Undone, type Value } from './sql/batch.ts'
-import { type StatementNames, UNNAMED } from './sql/statement-names.ts'
 
 /** Of a transaction that PostgreSQL ends because of a conflict with another one. */
 const MAX_ATTEMPTS = 5
@@ -34,16 +33,14 @@ export type Work<Result> = (db: Connection) => Promise<Result>
 
 export class Connection {
   readonly #client: pg.ClientBase
-  readonly #names: StatementNames
   readonly remembered: Remembered
   #gathered: Statement[] = []
   #underway = false
   #committing = false
   #server: Promise<string> | undefined
 
-  constructor(client: pg.ClientBase, names = UNNAMED, remembered = new Remembered()) {
+  constructor(client: pg.ClientBase, remembered = new Remembered()) {
     this.#client = client
-    this.#names = names
     this.remembered = remembered
   }
 
@@ -79,12 +76,12 @@ export class Connection {
 
   /** Rows in the protocol's text form, which can be compared with earlier rows. */
   read(sql: string, values: readonly Value[]): Promise<Answer> {
-    return this.#ask(sql, values.map(withoutNul), this.#names.inUse)
+    return this.#ask(sql, values.map(withoutNul), true)
   }
 
   /** Returns the number of rows changed. */
   async run(sql: string, ...values: Value[]): Promise<number> {
-    const { tag } = await this.#ask(sql, values, this.#names.inUse)
+    const { tag } = await this.#ask(sql, values, true)
     return Number(/[0-9]+$/.exec(tag)?.[0] ?? 0)
   }
 
@@ -145,10 +142,7 @@ export class Connection {
   /** Statements that do not wait for each other's answers are sent as one batch. */
   #ask(text: string, values: readonly Value[], isNamed: boolean): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const fail = (error: unknown) => {
-        if (isNamed) this.#names.notice(error)
-        reject(asLost(error))
-      }
+      const fail = (error: unknown) => reject(asLost(error))
       this.#gathered.push({ text, isNamed, values, resolve, reject: fail })
       if (this.#gathered.length === 1 && !this.#underway) process.nextTick(() => this.#send())
     })
@@ -199,8 +193,18 @@ export function isLost(error: unknown): boolean {
 
 function asLost(error: unknown): unknown {
   if (error instanceof Undone || (error instanceof pg.DatabaseError && !isFatal(error))) return error
-  return new ConnectionLost((error as Error).message, { cause: error })
+  const { message } = error as Error
+  return new ConnectionLost(isStatementLost(error) ? `${message}: ${KEEP_STATEMENTS}` : message, { cause: error })
 }
+
+/** A prepared statement is missing, or exists already. */
+export function isStatementLost(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && /^(26000|42P05)$/.test(error.code ?? '')
+}
+
+export const KEEP_STATEMENTS =
+  'a pooler that lends its connections by the transaction must keep named statements. PgBouncer does from version 1.21 on, ' +
+  'with max_prepared_statements = 200; before that, set pool_mode = session.'
 
 /**
  * Connection exceptions, a server that starts or shuts down, a server that became a standby, timeouts of the session, and a

@@ -1,4 +1,5 @@
 // What is done with a database before it is used: whether its server is fit, whose store it has, its secret, its schema.
+import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import { OperatorError } from '../../tokens/errors.ts'
 import { VAULT } from '../../tokens/model/tables.ts'
@@ -9,6 +10,7 @@ import { UNFINISHED_COPY } from '../locked-tables.ts'
 import { openSecret } from '../store-secret.ts'
 import { findWeaknesses, requireFitServer } from './fit-server.ts'
 import { connect, placeOf } from './pool.ts'
+import { isStatementLost, KEEP_STATEMENTS } from './postgres-connection.ts'
 import { migrate, requireKnownSchema, requireUpToDate, tableExists } from './sql/migrate.ts'
 import { countPartitions, requirePartitions } from './sql/partitions.ts'
 
@@ -39,6 +41,7 @@ export async function withClient<Result>(
 export async function prepareDatabase(client: pg.Client, options: DatabaseOptions) {
   const { databaseUrl, keys, autoMigrate = true, mayCreate = true, partitions } = options
   await requireFitServer(client)
+  await requireKeptStatements(client, databaseUrl)
   const known = await readSecret(client, databaseUrl, keys)
   await requireFinishedCopy(client, databaseUrl)
   if (known === undefined && !mayCreate) {
@@ -62,6 +65,20 @@ export async function prepareDatabase(client: pg.Client, options: DatabaseOption
   if (partitions !== undefined) await requirePartitions(client, partitions, autoMigrate)
   const [weaknesses, found] = [await findWeaknesses(client), await countPartitions(client)]
   return { storeSecret, applied, firstEpoch, weaknesses, partitions: found }
+}
+
+/** Whoever else connects must not get the connection on which this client has prepared a statement, nor this client another one. */
+async function requireKeptStatements(client: pg.Client, databaseUrl: string): Promise<void> {
+  const statement = { name: `latchkey_${randomUUID()}`, text: 'SELECT' }
+  const find = 'SELECT FROM pg_prepared_statements WHERE name = $1'
+  const isKept = async () => {
+    await client.query(statement)
+    const found = await withClient(databaseUrl, (other) => other.query(find, [statement.name]))
+    await client.query(statement)
+    return found.rowCount === 0
+  }
+  const kept = await isKept().catch((error) => (isStatementLost(error) ? false : Promise.reject(error)))
+  if (!kept) throw new OperatorError(`${placeOf(databaseUrl)}: ${KEEP_STATEMENTS}`)
 }
 
 /** The store secret; undefined for an empty database. Refuses a ring that lacks a key, and changes nothing. */

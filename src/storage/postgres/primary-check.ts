@@ -14,7 +14,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type Failure, failure } from '../../tokens/errors.ts'
 import { type Lineage, Restored } from './lineage/lineage.ts'
 import { deleteOldMarks, noteRefusal } from './lineage/mark-rows.ts'
-import type { Pool } from './pool.ts'
+import { BEGIN, type Pool } from './pool.ts'
 import { type Connection, ConnectionLost, SERVER, type Work } from './postgres-connection.ts'
 import { Undone } from './sql/batch.ts'
 
@@ -152,7 +152,6 @@ export class PrimaryCheck {
   }
 
   #commit(db: Connection): Promise<Checked> {
-    const { begin } = this.#pool
     const work = async (compare: (isNewServer: boolean) => Promise<void>) => {
       // Writes to the log and to no table. A read alone would not be committed.
       await db.run("SELECT pg_logical_emit_message(true, 'latchkey', '')")
@@ -161,7 +160,7 @@ export class PrimaryCheck {
       await compare(server !== this.#last.server)
       return { server, timeline, confirmed }
     }
-    return this.#lineage?.check(db, begin, work) ?? db.transaction(begin, () => work(async () => {}))
+    return this.#lineage?.check(db, [BEGIN], work) ?? db.transaction([BEGIN], () => work(async () => {}))
   }
 
   async #refuse(restored: Restored): Promise<Outcome> {
@@ -177,7 +176,7 @@ export class PrimaryCheck {
   /** Warns if it fails: nothing depends on it. */
   async #try(warning: string, work: Work<void>): Promise<void> {
     await this.#pool
-      .lendFor(CALL, (db) => db.transaction(this.#pool.begin, work))
+      .lendFor(CALL, (db) => db.transaction([BEGIN], work))
       .catch((error) => this.#warn(`${warning}: ${reasonOf(error)}`))
   }
 
@@ -186,7 +185,7 @@ export class PrimaryCheck {
     if (this.#unconfirmed?.timeline !== timeline) this.#unconfirmed = { timeline, at: now }
     if (now < this.#unconfirmed.at + HOLD_MS) return
     await this.#pool.lend('', (db) =>
-      db.transaction(this.#pool.begin, () =>
+      db.transaction([BEGIN], () =>
         db.run('UPDATE confirmed_timeline SET timeline = $1 WHERE current_timeline() = $1', timeline),
       ),
     )

@@ -13,7 +13,7 @@ import { summarize } from './lineage/mark-rows.ts'
 import { Witness } from './lineage/witness.ts'
 import { GroupedChanges, type Transact } from './memory/grouped.ts'
 import { Remembered } from './memory/same-rows.ts'
-import { LIMITS, Pool, type PoolUsage, requestScope } from './pool.ts'
+import { BEGIN_CHANGE, LIMITS, Pool, type PoolUsage, requestScope } from './pool.ts'
 import { type Connection, isLocked, type Work } from './postgres-connection.ts'
 import { type DatabaseOptions, prepareDatabase, withClient } from './prepare-database.ts'
 import { PrimaryCheck } from './primary-check.ts'
@@ -22,14 +22,11 @@ import * as listing from './sql/listing.ts'
 import { makeChange } from './sql/make-changes.ts'
 import { PostgresLimiter } from './sql/rate-limits.ts'
 import * as reads from './sql/reads.ts'
-import { StatementNames } from './sql/statement-names.ts'
 import * as writes from './sql/writes.ts'
 
 export interface PostgresOptions extends DatabaseOptions {
   /** The maximum number of connections, at least `SMALLEST_POOL`. */
   readonly poolSize?: number
-  /** Named prepared statements; must be off behind a transaction pooler. */
-  readonly prepared?: boolean
   readonly limits?: typeof LIMITS
   /** The folder in which processes keep what they have confirmed; without it, a restored database is not recognised. */
   readonly witness?: string | undefined
@@ -73,12 +70,12 @@ function poolSizes(poolSize: number): Record<PoolKind, number> {
 
 /** Opens the store; first creates it or migrates its schema. A wrong master key changes nothing. */
 export async function openPostgresStore(options: PostgresOptions): Promise<OpenedStore> {
-  const { databaseUrl, prepared = true, poolSize = 10, limits = LIMITS, warn } = options
+  const { databaseUrl, poolSize = 10, limits = LIMITS, warn } = options
   if (poolSize < SMALLEST_POOL) throw new OperatorError(`LATCHKEY_PG_POOL must be at least ${SMALLEST_POOL}`)
   const { storeSecret, applied, weaknesses, firstEpoch, partitions } = await withClient(databaseUrl, (client) =>
     prepareDatabase(client, options),
   )
-  const settings = { databaseUrl, names: new StatementNames(prepared, warn), limits, remembered: new Remembered() }
+  const settings = { databaseUrl, limits, remembered: new Remembered() }
   const sizes = poolSizes(poolSize)
   const ofEachKind = <Value>(make: (kind: PoolKind) => Value): Record<PoolKind, Value> => ({
     verification: make('verification'),
@@ -368,11 +365,10 @@ class PostgresStore implements Store {
   }
 
   readonly #transact: Transact = (db, work) => {
-    const { beginChange } = this.#pools.changes
     const bare = { db, stamps: this.#stamps }
     return (
-      this.#lineage?.change(db, beginChange, (raise) => work({ ...bare, raise })) ??
-      db.transaction(beginChange, () => work(bare))
+      this.#lineage?.change(db, BEGIN_CHANGE, (raise) => work({ ...bare, raise })) ??
+      db.transaction(BEGIN_CHANGE, () => work(bare))
     )
   }
 

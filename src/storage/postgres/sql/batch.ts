@@ -98,7 +98,6 @@ class PreparedStatements {
 
 const preparedOn = new WeakMap<pg.Connection, PreparedStatements>()
 
-/** Derived from the text: behind a pooler, processes may share connections. */
 function nameOf(text: string): string {
   return hash('sha256', text, 'hex').slice(0, 32)
 }
@@ -140,7 +139,7 @@ export class Batch {
     this.#known.push(known)
     const name = known?.name ?? (isNamed ? nameOf(text) : '')
     if (known === undefined) {
-      // Behind a pooler, another process may have prepared it.
+      // A batch may have the same statement twice.
       if (isNamed) connection.close({ type: 'S', name }, true)
       connection.parse({ name, text, types: [] }, true)
     }

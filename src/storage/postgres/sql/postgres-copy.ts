@@ -77,7 +77,7 @@ async function requireRevocations(client: pg.Client, witness: string): Promise<v
   if (loss !== undefined) throw failure('revocations-unknown', new Error(loss), REFUSED)
 }
 
-/** Behind a transaction pooler instances hold no lock, but their connections may still have their name. */
+/** Behind a transaction pooler the lock of an instance may be gone, but its connections still have their name. */
 function requireNoInstance(client: pg.Client, databaseUrl: string, onWait: OnWait): Promise<void> {
   return waitForUsers(databaseUrl, onWait, () => describeUsers(client, `application_name = 'latchkey'`))
 }
