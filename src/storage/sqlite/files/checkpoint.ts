@@ -4,7 +4,8 @@
 // the system drops these pages, too. SQLite counts them as copied and does not write them again, so that a power loss after
 // the next checkpoint would leave a damaged database. After a failure the whole log is therefore copied again. To end the process
 // instead would not do: its count of copied pages stays in the wal-index for as long as any other process, such as a worker or a
-// command, has the store open.
+// command, has the store open. For the same reason a checkpoint over a new connection would not do, nor one that restarts the log:
+// both succeed, and a power loss then takes what the first checkpoint had copied.
 import { openSync, readSync, statSync, writeSync } from 'node:fs'
 import { CHECKPOINT_PAGES, type Connection } from '../sqlite-connection.ts'
 
