@@ -19,7 +19,7 @@ const READY_MS = 1_500
 const NOT_RUN = [
   'systemd: tests do not start it. The unit is rated, and its command is run with its user and settings',
   'podman, docker and compose: tests reach no registry for PostgreSQL and Caddy. compose.yaml is checked, the image runs in a sandbox',
-  'a Kubernetes cluster, and quadlets, which Debian 12 has no Podman for. Their files are checked',
+  'a Kubernetes cluster: its files are checked',
   `platforms other than ${process.platform}-${process.arch}`,
 ]
 
