@@ -1,18 +1,7 @@
 // The container image, built by buildah from deploy/container/Containerfile. Its base comes from Debian packages, unless
 // another one is named.
 import { execFileSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** What the executable needs of a system, and nothing else: no shell, no package manager. */
@@ -26,13 +15,6 @@ const BASE_OMITTED = [
   'usr/share/doc/*/README*',
   'lib/systemd',
 ]
-const HEALTH_CHECK = {
-  Test: ['CMD', '/usr/bin/latchkey', 'ready'],
-  Interval: 10_000_000_000,
-  Timeout: 4_000_000_000,
-  StartPeriod: 10_000_000_000,
-}
-
 export function buildImage({ root, out, work, version, builtAtSeconds, executable, licenses, base }) {
   const folder = join(work, 'image')
   rmSync(folder, { recursive: true, force: true })
@@ -53,7 +35,6 @@ export function buildImage({ root, out, work, version, builtAtSeconds, executabl
   buildah('build', ...times, '--format', 'oci', ...values, '-t', name, '-f', file, context)
   const layout = join(folder, 'layout')
   buildah('push', '--quiet', name, `oci:${layout}:${name}`)
-  addHealthCheck(layout)
   const archive = join(out, `latchkey-${version}.oci.tar`)
   pack(layout, archive, builtAtSeconds, ['oci-layout', 'index.json', 'blobs'])
   return archive
@@ -106,26 +87,4 @@ function pack(folder, archive, seconds, names) {
 function aptSources() {
   const files = ['/etc/apt/sources.list', ...globSync('/etc/apt/sources.list.d/*.{list,sources}').sort()]
   return files.filter((file) => existsSync(file) && /^(deb |URIs:)/m.test(readFileSync(file, 'utf8')))
-}
-
-/** buildah drops it from OCI images, although engines read it there. */
-function addHealthCheck(layout) {
-  const blobs = join(layout, 'blobs', 'sha256')
-  const replace = (descriptor, change) => {
-    const file = join(blobs, descriptor.digest.slice('sha256:'.length))
-    const content = JSON.parse(readFileSync(file, 'utf8'))
-    change(content)
-    const text = JSON.stringify(content)
-    const digest = createHash('sha256').update(text).digest('hex')
-    writeFileSync(file, text)
-    renameSync(file, join(blobs, digest))
-    Object.assign(descriptor, { digest: `sha256:${digest}`, size: Buffer.byteLength(text) })
-  }
-  const index = JSON.parse(readFileSync(join(layout, 'index.json'), 'utf8'))
-  for (const manifest of index.manifests) {
-    replace(manifest, ({ config }) =>
-      replace(config, (image) => Object.assign(image.config, { Healthcheck: HEALTH_CHECK })),
-    )
-  }
-  writeFileSync(join(layout, 'index.json'), JSON.stringify(index))
 }
