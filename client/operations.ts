@@ -115,7 +115,8 @@ export interface ListTokensParams {
   readonly limit?: number | undefined
   /**
    * The order; with a minus in front, descending. Names in any letter case; equal values by id. Tokens that were
-   * never used, or never expire, come last in both directions. Not for CSV, which has the newest first
+   * never used, or never expire, come last in both directions. By lastUsedAt at most 100000 tokens can match. Not
+   * for CSV, which has the newest first
    */
   readonly sort?:
     | 'name'

@@ -12,6 +12,7 @@ import * as listing from '../../src/storage/postgres/sql/listing.ts'
 import { makeChange } from '../../src/storage/postgres/sql/make-changes.ts'
 import * as reads from '../../src/storage/postgres/sql/reads.ts'
 import * as writes from '../../src/storage/postgres/sql/writes.ts'
+import { TOO_MANY_BY_USE } from '../../src/tokens/model/page.ts'
 import { openEmptyPostgres, PATIENT, type TestPostgres } from '../support/postgres.ts'
 import { type Filled, fill, MIDDLE } from './million-rows.ts'
 
@@ -144,6 +145,11 @@ describe('a million tokens', () => {
       )
     })
   }
+
+  test('a list by last use is refused, and names filters that help', async () => {
+    await client.query(SESSION)
+    await assert.rejects(list({ sort: { by: 'lastUsedAt', isDescending: true } }), { message: TOO_MANY_BY_USE })
+  })
 
   test('times, for the papers', async (t) => {
     await client.query(SESSION)

@@ -46,6 +46,16 @@ export interface Sort {
   readonly isDescending: boolean
 }
 
+/** Last uses are in no index of a list, because it would be written with every use: all matches are read to put them in order. */
+export const MAX_BY_USE = 100_000
+export const TOO_MANY_BY_USE =
+  `sort by lastUsedAt takes at most ${MAX_BY_USE} tokens, and more match; ` +
+  'add subAccountId, search, tag, or a range of creation or expiry'
+
+export function requireFewByUse({ sort }: OrderedQuery, matches: number): void {
+  if (sort.by === 'lastUsedAt' && matches > MAX_BY_USE) throw new Failure('invalid-request', TOO_MANY_BY_USE)
+}
+
 /** With the order of the list. */
 export type OrderedQuery = TokenQuery & { readonly sort: Sort }
 

@@ -3,8 +3,10 @@ import { type Chosen, type ChosenTokens, inParts, MAX_BULK_TOKENS } from '../../
 import { type Sought, seek } from '../../../tokens/model/name-grams.ts'
 import {
   inOrder,
+  MAX_BY_USE,
   MAX_LIMIT,
   type OrderedQuery,
+  requireFewByUse,
   type Slice,
   type Sort,
   type TokenQuery,
@@ -61,7 +63,9 @@ export async function listTokens(
      ) ON true ORDER BY ${orderOf(sort, 'chosen.key', 't.id')}`,
     values.list,
   )
-  return toListedSlice(db, found)
+  const slice = toListedSlice(db, found)
+  requireFewByUse(query, slice?.total ?? 0)
+  return slice
 }
 
 const OF_TOKEN = 2
@@ -232,7 +236,7 @@ function filterAndSort(values: Values, accountId: string, query: OrderedQuery): 
   const { id, matches } = matchesOf(values, accountId, query)
   return `
     matches AS MATERIALIZED (
-      SELECT ${id} AS id ${matches}
+      SELECT ${id} AS id ${matches} ${sort.by === 'lastUsedAt' ? `LIMIT ${MAX_BY_USE + 1}` : ''}
     ),
     counted AS (SELECT count(*) AS total FROM matches),
     ${choose(

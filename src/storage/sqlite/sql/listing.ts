@@ -1,7 +1,14 @@
 // Pages of tokens: which tokens, in which order, and the total.
 import { type Chosen, type ChosenTokens, inParts, MAX_BULK_TOKENS } from '../../../tokens/model/bulk.ts'
 import { type Sought, seek } from '../../../tokens/model/name-grams.ts'
-import { inOrder, type OrderedQuery, type Slice, type Sort, type TokenQuery } from '../../../tokens/model/page.ts'
+import {
+  inOrder,
+  type OrderedQuery,
+  requireFewByUse,
+  type Slice,
+  type Sort,
+  type TokenQuery,
+} from '../../../tokens/model/page.ts'
 import { foldCase, type Status } from '../../../tokens/model/token.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
 import { Values } from '../../statements.ts'
@@ -23,8 +30,13 @@ export function chooseTokens(db: Connection, accountId: string, asked: TokenQuer
     const query = inOrder(asked)
     const { subAccountId, status, sort } = query
     if (subAccountId !== undefined && findSubAccountName(db, accountId, subAccountId) === undefined) return undefined
-    if (query.search !== undefined || query.narrowing !== undefined) return filterAndSort(db, accountId, query)
+    if (query.search !== undefined || query.narrowing !== undefined) {
+      const found = filterAndSort(db, accountId, query)
+      requireFewByUse(query, found.total)
+      return found
+    }
     const total = countScope(db, subAccountId ?? accountId, status)
+    requireFewByUse(query, total)
     if (sort.by !== 'createdAt') return { ids: pageInOrder(db, accountId, query), total }
     return { ids: pageByIndex(db, query, subAccountId ?? accountId, total), total }
   })
