@@ -34,10 +34,7 @@ const TIMEOUT_MS = wanted.length > 0 ? 1_800_000 : 400_000
 
 const CACHE = join(import.meta.dirname, '..', 'node_modules', '.cache')
 
-const PRELOADED = ['load-bundles', 'end-in-time'].flatMap((name) => [
-  '--import',
-  new URL(`../test/support/${name}.mjs`, import.meta.url).href,
-])
+const preload = (name) => ['--import', new URL(`../test/support/${name}.mjs`, import.meta.url).href]
 
 function mustRun(...args) {
   const { status } = spawnSync(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] })
@@ -78,7 +75,7 @@ process.env.NODE_COMPILE_CACHE = join(CACHE, 'latchkey')
 // What is covered is counted by source file, and for a single file it is not worth the while.
 const isBundled = files.length > 1 && !values.coverage
 if (isBundled) process.env[BUNDLES] = JSON.stringify(await makeBundles())
-const execArgv = isBundled ? PRELOADED : []
+const execArgv = [...preload('end-in-time'), ...(isBundled ? preload('load-bundles') : [])]
 // A single file starts a server of its own, where it needs one.
 const untouched = files.length > 1 ? initialise() : undefined
 const postgres = untouched && (await PostgresServer.start({ data: copyData(untouched) }))
