@@ -144,12 +144,12 @@ export class Leaks {
     return holders
   }
 
-  /** Those that a token of any account has, or had. Asked for this account: accounts take turns. */
+  /** Those that a token of any account has, or had, in their order. Asked for this account: accounts take turns. */
   async #findKnown(accountId: string, credentials: readonly string[]): Promise<string[]> {
     const { store, stamps } = this.#parts
     const byDigest = new Map(credentials.map((each) => [stamps.digest(each).toString('hex'), each]))
-    const known = byDigest.size === 0 ? [] : await store.findKnown(accountId, [...byDigest.keys()])
-    return known.flatMap((digest) => byDigest.get(digest) ?? [])
+    const known = new Set(byDigest.size === 0 ? [] : await store.findKnown(accountId, [...byDigest.keys()]))
+    return [...byDigest].flatMap(([digest, credential]) => (known.has(digest) ? credential : []))
   }
 
   /** A request has a deadline, which a long text would pass: each step of it gets its own. The command line has none. */

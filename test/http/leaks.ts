@@ -143,6 +143,16 @@ export function describeLeaks(engine: Engine): void {
       assert.equal((await historyOf(one)).length, 2)
     })
 
+    test('tokens are found in the order of the text', async () => {
+      const tokens = await Promise.all(Array.from({ length: 12 }, () => estate.token()))
+      const text = tokens.map(({ credential }) => credential).join(' ')
+      const heard = await leak({ text, dryRun: true })
+      assert.deepEqual(
+        heard.json.data.found.map(({ _id }: never) => _id),
+        tokens.map(({ id }) => id),
+      )
+    })
+
     test('a retry of a request that was cut off halfway ends the rest', async () => {
       const [one, two] = [await estate.token(), await estate.token()]
       const [text, key] = [`${one.credential} ${two.credential}`, [['idempotency-key', 'leak-2']] as const]
