@@ -15,7 +15,7 @@ test('trouble with a folder, an address or a role is told with what to do about 
     assert.match(trouble('full', { code: 'ERR_SQLITE_ERROR', errcode }) ?? '', /^full\. .*disk/)
   }
   assert.match(trouble('listen EACCES', { code: 'EACCES', syscall: 'listen' }) ?? '', /HOST must be .* PORT/)
-  assert.match(trouble('denied for x', { code: '42501' }) ?? '', /denied for x\. docs\/postgres\.md/)
+  assert.match(trouble('denied for x', { code: '42501' }) ?? '', /denied for x\. docs\/operate\/postgresql\.md/)
   assert.equal(
     trouble('cannot execute CREATE TABLE in a read-only transaction', { code: '25006' }),
     'PostgreSQL says: cannot execute CREATE TABLE in a read-only transaction.',
