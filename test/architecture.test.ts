@@ -38,24 +38,13 @@ const BOTH_ENGINES = [
   'process',
   'storage/changes',
   'storage/columns.ts',
-  'storage/queries.ts',
-  'storage/pages.ts',
-  'storage/export-queries.ts',
-  'storage/history-queries.ts',
-  'storage/token-queries.ts',
-  'storage/bulk-queries.ts',
-  'storage/usage-queries.ts',
-  'storage/recent-queries.ts',
-  'storage/webhook-queries.ts',
-  'storage/statements.ts',
+  'storage/questions',
   'storage/locked-tables.ts',
   'storage/migrations.ts',
   'storage/store-secret.ts',
   'storage/fair-queue.ts',
   'tokens',
 ]
-
-const QUESTIONS = ['storage/statements.ts', 'storage/queries.ts', 'storage/columns.ts', 'tokens']
 
 /**
  * The layers, highest first: what a room may import stands below it. A file belongs to the longest name that its path below `src`
@@ -80,23 +69,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   wire: ['tokens'],
   'storage/sqlite': BOTH_ENGINES,
   'storage/postgres': BOTH_ENGINES,
-  'storage/changes': [
-    'storage/bulk-queries.ts',
-    'storage/webhook-queries.ts',
-    'storage/queries.ts',
-    'storage/columns.ts',
-    'tokens',
-  ],
-  'storage/bulk-queries.ts': QUESTIONS,
-  'storage/webhook-queries.ts': QUESTIONS,
-  'storage/export-queries.ts': ['storage/token-queries.ts', ...QUESTIONS],
-  'storage/history-queries.ts': QUESTIONS,
-  'storage/token-queries.ts': QUESTIONS,
-  'storage/usage-queries.ts': QUESTIONS,
-  'storage/recent-queries.ts': QUESTIONS,
-  'storage/pages.ts': QUESTIONS,
-  'storage/statements.ts': ['storage/queries.ts', 'storage/columns.ts', 'tokens'],
-  'storage/queries.ts': ['storage/columns.ts', 'tokens'],
+  'storage/changes': ['storage/questions', 'storage/columns.ts', 'tokens'],
+  'storage/questions': ['storage/columns.ts', 'tokens'],
   'storage/locked-tables.ts': ['storage/columns.ts', 'tokens'],
   'storage/columns.ts': ['tokens'],
   'storage/store-secret.ts': ['tokens'],
@@ -181,7 +155,7 @@ test('the whole store is known to its engines and to what opens or wraps it: all
   const whole = /import type \{[^}]*\bStore\b[^}]*\} from '[^']*\/ports\.ts'/
   const knowing = sources.filter((file) => whole.test(readFileSync(join(root, file), 'utf8')))
   const engines = ['src/storage/postgres/store.ts', 'src/storage/sqlite/store.ts']
-  const wrapping = ['src/http/observe/metrics.ts', 'src/tokens/gate.ts', 'src/tokens/store-methods.ts']
+  const wrapping = ['src/http/observe/metrics.ts', 'src/tokens/gate.ts']
   assert.deepEqual(knowing.sort(), ['src/compose.ts', ...wrapping, ...engines].sort())
 })
 

@@ -2,7 +2,8 @@
 // them. Remembers the last changes, and which positions were handed out between them.
 
 import type { HistoryFeed } from './event-ports.ts'
-import { type Change, FORGOTTEN_AFTER, MOST_NEWS } from './model/lease.ts'
+import { FORGOTTEN_AFTER } from './model/actions.ts'
+import { type Change, MOST_NEWS } from './model/lease.ts'
 import { Recent } from './recent.ts'
 
 /** Positions that callers come back with: one for each call that waits, and some that were lost. */

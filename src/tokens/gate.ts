@@ -3,7 +3,6 @@
 import type { Confirmation } from './confirmation.ts'
 import { Failure, type FailureCode, failure } from './errors.ts'
 import type { Store } from './ports.ts'
-import { methodsOf } from './store-methods.ts'
 
 /** The accounts in which a request has changed something, or may have. */
 type Accounts = Set<string>
@@ -69,7 +68,7 @@ export class Gate {
       return this.#told(change)
     }
     return {
-      ...methodsOf(store),
+      ...store,
       changeToken: (accountId, ...rest) => passed(accountId, () => store.changeToken(accountId, ...rest)),
       updateSubAccount: (accountId, ...rest) => passed(accountId, () => store.updateSubAccount(accountId, ...rest)),
       insertBulk: (operation, ...rest) => passed(operation.accountId, () => store.insertBulk(operation, ...rest)),

@@ -49,10 +49,8 @@ export interface Plan<Row> {
   readonly event: HistoryEvent | undefined
   /** Whether verification may decide otherwise after it. */
   readonly decides: boolean
-  /** What the change takes away, for the revocation journal. */
-  readonly revocation: Revocation | undefined
-  /** What the change switches on again, for the revocation journal too. */
-  readonly reenabling: Revocation | undefined
+  /** What the change takes away, and what it switches on again. */
+  readonly journal: readonly Revocation[]
 }
 
 export interface TokenPlan extends Plan<Stamped<TokenRecord>> {
@@ -111,10 +109,9 @@ export function planTokenChange(
 const NOTHING_ELSE = {
   isDeleted: false,
   decides: false,
-  reenabling: undefined,
+  journal: [],
   retired: undefined,
   endRetiredUpTo: undefined,
-  revocation: undefined,
 }
 
 function planUpdate(before: Stamped<TokenRecord>, update: TokenUpdate, origin: Origin, stamps: Stamps) {
@@ -123,15 +120,15 @@ function planUpdate(before: Stamped<TokenRecord>, update: TokenUpdate, origin: O
   const after = restamp(TOKENS, before, changed, stamps)
   const { from, to } = difference(TOKENS, before, after)
   const { id, version, status } = after
-  const isOn = status !== before.status && status === 'active'
+  const journal = revocationsBy(before, after, origin.at)
+  if (status !== before.status && status === 'active') journal.push({ kind: 'token-on', id, at: origin.at, version })
   return {
     ...NOTHING_ELSE,
     before,
     after,
     event: historyEvent(after.accountId, 'token.update', after, from, to),
     decides: isDecisive(TOKENS, before, after),
-    revocation: revocationBy(before, after, origin.at),
-    reenabling: isOn ? ({ kind: 'token-on', id, at: origin.at, version } as const) : undefined,
+    journal,
   }
 }
 
@@ -142,16 +139,21 @@ function planUpdate(before: Stamped<TokenRecord>, update: TokenUpdate, origin: O
 function planOffAgain(before: Stamped<TokenRecord>, { at }: Origin, stamps: Stamps): TokenPlan {
   const version = before.version + 1
   const after = restamp(TOKENS, before, { ...before, version }, stamps)
-  const revocation = { kind: 'token-off', id: before.id, at, version } as const
-  return { ...NOTHING_ELSE, before, after, event: undefined, revocation }
+  return {
+    ...NOTHING_ELSE,
+    before,
+    after,
+    event: undefined,
+    journal: [{ kind: 'token-off', id: before.id, at, version }],
+  }
 }
 
-function revocationBy(before: TokenRecord, after: TokenRecord, at: Timestamp): Revocation | undefined {
+function revocationsBy(before: TokenRecord, after: TokenRecord, at: Timestamp): Revocation[] {
   const { id, version, status, expiresAt } = after
   const isOff = status !== before.status && status === 'inactive'
   const isEarlier = expiresAt !== null && expiresAt < (before.expiresAt ?? Number.POSITIVE_INFINITY)
-  if (!isOff && !isEarlier) return undefined
-  return { kind: isOff ? 'token-off' : 'token-expiry', id, at, version, ...(isEarlier && { expiresAt }) }
+  if (!isOff && !isEarlier) return []
+  return [{ kind: isOff ? 'token-off' : 'token-expiry', id, at, version, ...(isEarlier && { expiresAt }) }]
 }
 
 function planRotation(before: Stamped<TokenRecord>, rotation: Rotation, origin: Origin, stamps: Stamps): TokenPlan {
@@ -170,16 +172,18 @@ function planRotation(before: Stamped<TokenRecord>, rotation: Rotation, origin: 
     endRetiredUpTo: outlived,
     event: historyEvent(accountId, 'token.rotate', after, {}, facts),
     decides: true,
-    revocation: {
-      kind: 'token-rotated',
-      id,
-      at,
-      version,
-      digest: base64(rotation.digest),
-      sealed: base64(rotation.sealed),
-      ...(rotation.masked !== undefined && { masked: base64(Buffer.from(rotation.masked)) }),
-      formerUntil: rotation.formerUntil,
-    },
+    journal: [
+      {
+        kind: 'token-rotated',
+        id,
+        at,
+        version,
+        digest: base64(rotation.digest),
+        sealed: base64(rotation.sealed),
+        ...(rotation.masked !== undefined && { masked: base64(Buffer.from(rotation.masked)) }),
+        formerUntil: rotation.formerUntil,
+      },
+    ],
   }
 }
 
@@ -194,7 +198,7 @@ function planDeletion(before: Stamped<TokenRecord>, { at }: Origin): TokenPlan {
     isDeleted: true,
     decides: true,
     event: historyEvent(accountId, 'token.delete', before, { name, status }, {}),
-    revocation: { kind: 'token-gone', id, at, version: version + 1 },
+    journal: [{ kind: 'token-gone', id, at, version: version + 1 }],
   }
 }
 
@@ -226,8 +230,7 @@ export function planSubAccountUpdate(
     after,
     event: historyEvent(after.accountId, 'sub-account.update', after, from, to),
     decides: isDecisive(SUB_ACCOUNTS, before, after),
-    revocation: isSwitched && isOff ? { kind: 'sub-account-off', id, at } : undefined,
-    reenabling: isSwitched && !isOff ? { kind: 'sub-account-on', id, at } : undefined,
+    journal: isSwitched ? [{ kind: isOff ? 'sub-account-off' : 'sub-account-on', id, at }] : [],
   }
 }
 
@@ -246,8 +249,7 @@ export function planKeyRevocation(
     after: { ...changed, stamp: stampOf(ACCOUNT_KEYS, changed, stamps) },
     event: historyEvent(before.accountId, 'key.revoke', before, from, to),
     decides: false,
-    revocation: { kind: 'key-off', id: before.id, at },
-    reenabling: undefined,
+    journal: [{ kind: 'key-off', id: before.id, at }],
   }
 }
 

@@ -3,15 +3,16 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
+import { CHANGES as operations } from '../../src/storage/changes/all.ts'
 import type { Change } from '../../src/storage/changes/change.ts'
-import * as operations from '../../src/storage/changes/operations.ts'
 import { clientConfig, SESSION } from '../../src/storage/postgres/pool.ts'
 import { Connection } from '../../src/storage/postgres/postgres-connection.ts'
 import type { Batch, Statement } from '../../src/storage/postgres/sql/batch.ts'
 import * as listing from '../../src/storage/postgres/sql/listing.ts'
+import * as lookups from '../../src/storage/postgres/sql/lookups.ts'
 import { makeChange } from '../../src/storage/postgres/sql/make-changes.ts'
-import * as reads from '../../src/storage/postgres/sql/reads.ts'
-import * as writes from '../../src/storage/postgres/sql/writes.ts'
+import { postgresReads } from '../../src/storage/postgres/sql/reads.ts'
+import { writes } from '../../src/storage/postgres/sql/writes.ts'
 import { TOO_MANY_BY_USE } from '../../src/tokens/model/page.ts'
 import { openEmptyPostgres, PATIENT, type TestPostgres } from '../support/postgres.ts'
 import { type Filled, fill, MIDDLE } from './million-rows.ts'
@@ -49,6 +50,8 @@ class RecordingClient extends pg.Client {
 
 const origin = { by: 'operator', at: 1, requestId: null, address: null }
 const page = { page: 1, limit: 10 }
+
+const reads = postgresReads(false)
 
 /** So little is read through sooner than looked up, and rightly so. */
 const FEW_PAGES = 8
@@ -91,9 +94,9 @@ describe('a million tokens', () => {
     'a search among active ones of a sub-account': () =>
       list({ search: 'deploy', status: 'active', subAccountId: filled.subAccountId })(),
     'one token': () => reads.findToken(db, filled.accountId, filled.tokenId),
-    'an authentication': () => reads.findKey(db, filled.digest),
-    'a verification': () => reads.findByDigest(db, filled.digest, false),
-    'a verification of nothing': () => reads.findByDigest(db, Buffer.alloc(32), false),
+    'an authentication': () => lookups.findKeyByDigest(db, filled.digest),
+    'a verification': () => lookups.findByDigest(db, filled.digest, false),
+    'a verification of nothing': () => lookups.findByDigest(db, Buffer.alloc(32), false),
     'a change of name and status': () =>
       make(
         operations.changeToken(

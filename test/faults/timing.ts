@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomInt } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import { findByDigest } from '../../src/storage/sqlite/sql/reads.ts'
+import { findByDigest } from '../../src/storage/sqlite/sql/lookups.ts'
 import { Connection } from '../../src/storage/sqlite/sqlite-connection.ts'
 import { type FoundRows, toCandidate } from '../../src/tokens/trust/verdict.ts'
 import { anAccount, openService, type TestService } from '../support/service.ts'

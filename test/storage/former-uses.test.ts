@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { readMigrations } from '../../src/storage/migrations.ts'
-import { findRecent } from '../../src/storage/recent-queries.ts'
+import { readRecent } from '../../src/storage/questions/usage.ts'
 import { emptyDatabase, sharedServer } from '../support/postgres.ts'
 
 const MIGRATION = '027-recent-verifications'
@@ -38,7 +38,7 @@ test('the migration of an embedded store keeps when and from where former creden
     rows.map(({ token_id, day }) => [token_id, day]),
     [['tok_1', 4]],
   )
-  assert.deepEqual(findRecent.read([[rows[0]?.verifications]]), EXPECTED)
+  assert.deepEqual(readRecent(rows[0]?.verifications), EXPECTED)
   db.close()
 })
 
@@ -59,5 +59,5 @@ test('the migration of a store on PostgreSQL keeps when and from where former cr
     rows.map(({ token_id, day }) => [token_id, day]),
     [['tok_1', 4]],
   )
-  assert.deepEqual(findRecent.read([[rows[0]?.verifications]]), EXPECTED)
+  assert.deepEqual(readRecent(rows[0]?.verifications), EXPECTED)
 })

@@ -4,17 +4,18 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
+import { CHANGES as operations } from '../../src/storage/changes/all.ts'
 import type { Change } from '../../src/storage/changes/change.ts'
-import * as operations from '../../src/storage/changes/operations.ts'
 import { clientConfig, SESSION } from '../../src/storage/postgres/pool.ts'
 import { Connection } from '../../src/storage/postgres/postgres-connection.ts'
 import type { Batch, Statement } from '../../src/storage/postgres/sql/batch.ts'
 import * as listing from '../../src/storage/postgres/sql/listing.ts'
+import * as lookups from '../../src/storage/postgres/sql/lookups.ts'
 import { makeChange } from '../../src/storage/postgres/sql/make-changes.ts'
-import * as reads from '../../src/storage/postgres/sql/reads.ts'
-import * as writes from '../../src/storage/postgres/sql/writes.ts'
+import { postgresReads } from '../../src/storage/postgres/sql/reads.ts'
+import { writes } from '../../src/storage/postgres/sql/writes.ts'
+import { FORGOTTEN_AFTER } from '../../src/tokens/model/actions.ts'
 import type { StoredBulk, StoredPart } from '../../src/tokens/model/bulk.ts'
-import { FORGOTTEN_AFTER } from '../../src/tokens/model/lease.ts'
 import { SORT_FIELDS, type TokenQuery } from '../../src/tokens/model/page.ts'
 import type { Account, AccountKey, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
 import type { Stamped } from '../../src/tokens/trust/stamp.ts'
@@ -88,6 +89,7 @@ for (const [name, partitions] of Object.entries({ 'one store': 1, 'a store in pa
 }
 
 function describePlans(partitions: number): void {
+  const reads = postgresReads(partitions > 1)
   let opened: TestPostgres
   let client: RecordingClient
   let db: Connection
@@ -323,8 +325,8 @@ function describePlans(partitions: number): void {
     'a search narrowed by use': () =>
       listing.listTokens(db, account.id, { ...page, search: 'number', narrowing: { neverUsed: true } }, partitions > 1),
     'one token': () => reads.findToken(db, account.id, token.id),
-    'an authentication': () => reads.findKey(db, digest),
-    'an authentication of a person': () => reads.findSession(db, digest),
+    'an authentication': () => lookups.findKeyByDigest(db, digest),
+    'an authentication of a person': () => reads.findSessionByDigest(db, digest),
     'a session of the portal': () => reads.findPortalSession(db, 'por_x'),
     'a list of sessions of the portal': () =>
       reads.listPortalSessions(db, account.id, { ...page, at: 1, within: ['sub_x'] }),
@@ -334,7 +336,7 @@ function describePlans(partitions: number): void {
     'the last change of an account that verifiers must confirm': () => reads.findMark(db, account.id),
     'what was changed since a position': async () =>
       reads.findNews(db, (await reads.findNews(db, undefined, [], 1)).position, FORGOTTEN_AFTER, 1_000),
-    'a verification': () => reads.findByDigest(db, token.digest, partitions > 1),
+    'a verification': () => lookups.findByDigest(db, token.digest, partitions > 1),
     'a new session, and the removal of those that have ended': () =>
       make(operations.insertSession(new Estate(opened).sessionRecord(account), origin)),
     'a new session of the portal, and the removal of those that ended long ago': () =>
@@ -386,7 +388,7 @@ function describePlans(partitions: number): void {
     'a token by its name': () => reads.findTokensByNames(db, [{ subAccountId: subAccount.id, name: 'second' }]),
     'names by their ids': () => reads.findNames(db, account.id, [token.id, subAccount.id]),
     'the owners of tokens': () => reads.findOwners(db, account.id, [token.id]),
-    'which digests are of credentials': () => reads.findKnown(db, ['00'], partitions > 1),
+    'which digests are of credentials': () => reads.findKnown(db, account.id, ['00']),
     'the keys of an account': () => reads.listKeys(db, account.id, page),
     'a key of an account': () => reads.listKeys(db, account.id, { ...page, id: 'key_x', within: ['sub_x'] }),
     'the renaming of an account': () => make(operations.updateAccount(account.id, { name: 'Renamed' }, origin)),
@@ -449,7 +451,7 @@ function describePlans(partitions: number): void {
   }
 
   for (const [name, request] of Object.entries({
-    'a verification': () => reads.findByDigest(db, token.digest, partitions > 1),
+    'a verification': () => lookups.findByDigest(db, token.digest, partitions > 1),
     'one token': () => reads.findToken(db, account.id, token.id),
     'a list': () => listing.listTokens(db, account.id, { ...page, subAccountId: subAccount.id }, partitions > 1),
     'a search': () => listing.listTokens(db, account.id, { ...page, search: 'number' }, partitions > 1),

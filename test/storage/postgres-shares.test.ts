@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import { clientConfig } from '../../src/storage/postgres/pool.ts'
 import { Connection } from '../../src/storage/postgres/postgres-connection.ts'
-import { reserveUnits } from '../../src/storage/postgres/sql/writes.ts'
+import { writes } from '../../src/storage/postgres/sql/writes.ts'
 import { type OpenedStore, openPostgresStore, SMALLEST_POOL } from '../../src/storage/postgres/store.ts'
 import { Limiter } from '../../src/tokens/limiter.ts'
 import { type LimitUse, leftOf } from '../../src/tokens/model/limit.ts'
@@ -203,7 +203,7 @@ describe('the connections of a PostgreSQL store', () => {
       await hanging.query('BEGIN')
       const held = ['tok_used', 'tok_new'].map(useOf)
       const session = { db: new Connection(hanging), stamps: opened.stamps }
-      await reserveUnits(session, busy?.id ?? '', askFor(1, ...held), false)
+      await writes.reserveUnits(session, busy?.id ?? '', askFor(1, ...held), false)
       const locked = [take('tok_used'), take('tok_new'), take('tok_free', 'tok_used')]
       // Asked for together with those that are locked, and after them.
       await take('tok_free')

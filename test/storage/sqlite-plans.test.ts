@@ -3,16 +3,18 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
+import { CHANGES as operations } from '../../src/storage/changes/all.ts'
 import type { Change } from '../../src/storage/changes/change.ts'
-import * as operations from '../../src/storage/changes/operations.ts'
+import { findKeyByDigest } from '../../src/storage/questions/accounts.ts'
 import { chooseBulk, listTokens, matchTokens } from '../../src/storage/sqlite/sql/listing.ts'
+import * as lookups from '../../src/storage/sqlite/sql/lookups.ts'
 import { makeChange } from '../../src/storage/sqlite/sql/make-change.ts'
-import * as reads from '../../src/storage/sqlite/sql/reads.ts'
-import * as writes from '../../src/storage/sqlite/sql/writes.ts'
+import { reads } from '../../src/storage/sqlite/sql/reads.ts'
+import { writes } from '../../src/storage/sqlite/sql/writes.ts'
 import { Connection } from '../../src/storage/sqlite/sqlite-connection.ts'
 import { Transaction } from '../../src/storage/sqlite/transaction.ts'
+import { FORGOTTEN_AFTER } from '../../src/tokens/model/actions.ts'
 import type { StoredBulk, StoredPart } from '../../src/tokens/model/bulk.ts'
-import { FORGOTTEN_AFTER } from '../../src/tokens/model/lease.ts'
 import { overviewQuestion } from '../../src/tokens/model/overview.ts'
 import { SORT_FIELDS, type TokenQuery } from '../../src/tokens/model/page.ts'
 import type { Account, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
@@ -252,8 +254,8 @@ describe('query plans', () => {
     'a list of a foreign sub-account': () => listTokens(db, account.id, { ...page, subAccountId: 'sub_x' }),
     'one token': () => reads.findToken(db, account.id, token.id),
     'a missing token': () => reads.findToken(db, account.id, 'tok_x'),
-    'an authentication': () => reads.findKey(db, digest),
-    'an authentication of a person': () => reads.findSession(db, digest),
+    'an authentication': () => lookups.ask(db, findKeyByDigest, [digest]),
+    'an authentication of a person': () => reads.findSessionByDigest(db, digest),
     'a session of the portal': () => reads.findPortalSession(db, 'por_x'),
     'a list of sessions of the portal': () =>
       reads.listPortalSessions(db, account.id, { ...page, at: 1, within: ['sub_x'] }),
@@ -263,8 +265,8 @@ describe('query plans', () => {
     'the last change of an account that verifiers must confirm': () => reads.findMark(db, account.id),
     'what was changed since a position': () =>
       reads.findNews(db, reads.findNews(db, undefined, [], 1).position, FORGOTTEN_AFTER, 1_000),
-    'a verification': () => reads.findByDigest(db, token.digest),
-    'a verification of an unknown credential': () => reads.findByDigest(db, digest),
+    'a verification': () => lookups.findByDigest(db, token.digest),
+    'a verification of an unknown credential': () => lookups.findByDigest(db, digest),
     'a new session, and the removal of those that have ended': asked(() =>
       operations.insertSession(new Estate(opened).sessionRecord(account), origin),
     ),
@@ -481,7 +483,7 @@ describe('the work of a request', () => {
       'a first page by status': count(list({ status: 'inactive' })),
       'a first page of both': count(list({ subAccountId, status: 'inactive' })),
       'one token': count(() => reads.findToken(db, account.id, last.id)),
-      'a verification': count(() => reads.findByDigest(db, last.digest)),
+      'a verification': count(() => lookups.findByDigest(db, last.digest)),
       'a search for one': count(list({ search: 'unlike the rest' })),
       'tokens with a rare tag': count(list({ narrowing: { tags: ['rare'] } })),
     }

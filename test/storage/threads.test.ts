@@ -8,7 +8,7 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import { chooseTokens } from '../../src/storage/sqlite/sql/listing.ts'
-import { readOverview } from '../../src/storage/sqlite/sql/reads.ts'
+import { reads as sqliteReads } from '../../src/storage/sqlite/sql/reads.ts'
 import { Connection, inTime } from '../../src/storage/sqlite/sqlite-connection.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts'
 import type { EndedThread } from '../../src/storage/sqlite/threads/restarting-thread.ts'
@@ -141,7 +141,7 @@ describe('a long question', () => {
     const reads = [
       () => chooseTokens(db, mine.id, { ...FIRST_PAGE, search: 'n' }),
       () => chooseTokens(db, mine.id, { ...FIRST_PAGE, narrowing: { neverUsed: true } }),
-      () => readOverview(db, mine.id, overview),
+      () => sqliteReads.readOverview(db, mine.id, overview),
     ]
     for (const read of reads) assert.throws(read, UNAVAILABLE)
     db.deadlineAt = Number.POSITIVE_INFINITY

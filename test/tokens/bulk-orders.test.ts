@@ -8,7 +8,6 @@ import { Bulk } from '../../src/tokens/bulk.ts'
 import { BulkWork } from '../../src/tokens/bulk-work.ts'
 import { MAX_RUNNING, type StoredBulk } from '../../src/tokens/model/bulk.ts'
 import type { Caller } from '../../src/tokens/model/permissions.ts'
-import { methodsOf } from '../../src/tokens/store-methods.ts'
 import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
 
 const folder = temporaryFolder()
@@ -24,7 +23,7 @@ before(async () => {
   latchkey = await openLatchkey(readConfig({ LATCHKEY_DATA_DIR: folder }))
   const { operator, store, keys, stamps } = latchkey
   const watched = {
-    ...methodsOf(store),
+    ...store,
     insertBulk: async (...asked: Parameters<typeof store.insertBulk>) => {
       await onOrder()
       return store.insertBulk(...asked)

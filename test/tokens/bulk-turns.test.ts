@@ -4,7 +4,6 @@ import { after, before, test } from 'node:test'
 import { type Latchkey, openLatchkey } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
 import { BulkWork } from '../../src/tokens/bulk-work.ts'
-import { methodsOf } from '../../src/tokens/store-methods.ts'
 import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
 
 /** More than those whose steps are made at the same time. */
@@ -37,7 +36,7 @@ test('a short operation of the last account is over before the long ones of the 
   const last = await ordered(1)
   const over: string[] = []
   const watched = {
-    ...methodsOf(store),
+    ...store,
     endBulk: (...[operation, error, at]: Parameters<typeof store.endBulk>) => {
       over.push(operation.accountId)
       return store.endBulk(operation, error, at)

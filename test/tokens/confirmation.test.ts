@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Confirmation } from '../../src/tokens/confirmation.ts'
 import { Failure } from '../../src/tokens/errors.ts'
-import { FORGOTTEN_AFTER, type Verifier } from '../../src/tokens/model/lease.ts'
+import { FORGOTTEN_AFTER } from '../../src/tokens/model/actions.ts'
+import type { Verifier } from '../../src/tokens/model/lease.ts'
 import type { Caller } from '../../src/tokens/model/permissions.ts'
 import type { Account, TokenRecord } from '../../src/tokens/model/token.ts'
 import type { Store } from '../../src/tokens/ports.ts'
-import { methodsOf } from '../../src/tokens/store-methods.ts'
 import { Verifiers } from '../../src/tokens/verifiers.ts'
 import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
 import { Estate, updateToken } from '../support/store.ts'
@@ -49,7 +49,7 @@ function delayed(store: Store) {
     await released
     return found
   }
-  return { store: { ...methodsOf(store), listVerifiers }, asked, release }
+  return { store: { ...store, listVerifiers }, asked, release }
 }
 
 test('a change that begins to wait while the store is asked for others is not answered by what was asked before', async () => {
@@ -119,7 +119,7 @@ test('a lease that has run out and cannot be removed, since the store is cut off
     throw new Failure('unavailable')
   }
   let now = 0
-  const confirmation = new Confirmation({ ...methodsOf(opened.store), endLease }, 1, {}, () => now)
+  const confirmation = new Confirmation({ ...opened.store, endLease }, 1, {}, () => now)
   await change('First')
   const answered = confirmation.confirmed(account.id)
   await opened.store.findAccount(account.id)

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Feed } from '../../src/tokens/feed.ts'
-import { covers, FORGOTTEN_AFTER } from '../../src/tokens/model/lease.ts'
+import { FORGOTTEN_AFTER } from '../../src/tokens/model/actions.ts'
+import { covers } from '../../src/tokens/model/lease.ts'
 import type { Account, TokenRecord } from '../../src/tokens/model/token.ts'
 import type { Store } from '../../src/tokens/ports.ts'
-import { methodsOf } from '../../src/tokens/store-methods.ts'
 import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
 import { Estate, updateToken } from '../support/store.ts'
 
@@ -38,7 +38,7 @@ test('a position that another process has handed out is answered with one that c
     if (since === position) await change('Between')
     return opened.store.findNews(since, ...rest)
   }
-  const feed = feedOn({ ...methodsOf(opened.store), findNews })
+  const feed = feedOn({ ...opened.store, findNews })
   await change('Before')
   await feed.look()
   const unseen = await feed.since(position)

@@ -79,7 +79,7 @@ function newWorld(): World {
   }
 }
 
-type Changed = readonly [database: Database, plan: Pick<Plan<unknown>, 'revocation' | 'reenabling'> | undefined]
+type Changed = readonly [database: Database, plan: Pick<Plan<unknown>, 'journal'> | undefined]
 
 function changeToken(database: Database, id: string, change: TokenChange | undefined): Changed {
   const { [id]: row, ...others } = database.rows
@@ -168,7 +168,7 @@ function opened({ compare }: Rule, world: World): World | undefined {
 function changed(rule: Rule, world: World, { change, cut }: Extract<Event, { kind: 'change' }>, n: number): World {
   const { database, journal, ...kept } = opened(rule, world) ?? world
   const [after, plan] = carryOut(database, change, n)
-  const revocations = [plan?.revocation, plan?.reenabling].filter((each) => each !== undefined)
+  const { journal: revocations = [] } = plan ?? {}
   if (revocations.length === 0) return { ...kept, journal, database: after }
   const { lastLine, size } = database.position
   const line = nextLine(lastLine, revocations, stamps)

@@ -203,7 +203,7 @@ function changed(world: World, event: Event, control: Control | undefined, isAga
   const ordered = { ...world, ...ordersAfter(world, event, isAgain) }
   if (plan === undefined) return answering(ordered, control, isAgain, true)
   const { store, journal } = world
-  const lines: Revocation[] = [plan.revocation, plan.reenabling].filter((each) => each !== undefined)
+  const lines: Revocation[] = [...plan.journal]
   if (event === 'undo') lines.push({ kind: 'bulk-undone', id: 'blk', at: 1 })
   const history = plan.event === undefined ? store.history : [...store.history, true]
   const decides = plan.decides && !(control === 'rotation-decides-nothing' && event === 'rotate')

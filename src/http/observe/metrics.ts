@@ -11,7 +11,6 @@ import {
 import type { Outcome } from '../../tokens/model/delivery.ts'
 import type { Timestamp } from '../../tokens/model/token.ts'
 import type { CountStore, Store } from '../../tokens/ports.ts'
-import { methodsOf } from '../../tokens/store-methods.ts'
 import type { RateLimiter } from '../../tokens/trust/rate-limit.ts'
 import { TAMPERED_KINDS, type Tampered } from '../../tokens/trust/stamp.ts'
 import type { Decision } from '../../tokens/verification.ts'
@@ -184,7 +183,7 @@ export class Metrics {
 
   /** The same store, with every operation timed. `onEnd` is called in the context of the caller, with the time of the start. */
   timed(store: Store, onEnd?: (operation: string, startedAt: number) => void): Store {
-    const source = methodsOf(store) as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>
+    const source = store as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>
     const timed: typeof source = {}
     for (const [name, operation] of Object.entries(source)) {
       const observe = this.#store.observer({ operation: name })

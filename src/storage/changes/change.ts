@@ -2,16 +2,18 @@
 // locks, loads, has the change planned, writes, records and commits, all in one transaction.
 
 import { Failure } from '../../tokens/errors.ts'
+import { takesAccess as isRevoking } from '../../tokens/model/actions.ts'
 import type { Chosen } from '../../tokens/model/bulk.ts'
 import type { TokenQuery } from '../../tokens/model/page.ts'
 import type { StoredRow, Table, Value } from '../../tokens/model/table.ts'
 import type { Account, SubAccount, TokenRecord } from '../../tokens/model/token.ts'
 import type { Plan } from '../../tokens/plan.ts'
 import type { HistoryEvent, Origin } from '../../tokens/record/history.ts'
-import type { Revocation } from '../../tokens/trust/revocations.ts'
+import { isTaking, type Revocation } from '../../tokens/trust/revocations.ts'
 import { type Stamped, stampOf } from '../../tokens/trust/stamp.ts'
 import { keyIdOf, type Stamps } from '../../tokens/trust/vault.ts'
-import type { Query, SharedSql } from '../queries.ts'
+import type { Query } from '../questions/question.ts'
+import type { SharedSql } from '../questions/statements.ts'
 
 /** SQLite answers at once. PostgreSQL is asked for everything first, in one batch, and answers later. */
 export type Asked<Found> = Found | Promise<Found>
@@ -55,14 +57,15 @@ export interface UpTo {
   readonly value: number
 }
 
-/** What a change comes to. One that may take access away, and has no event, has found nothing left to do. */
+/** What a change comes to. */
 export interface Planned<Answer> {
   readonly answer: Answer
   readonly writes: readonly Write[]
   readonly events: readonly HistoryEvent[]
   /** For the revocation journal: what the change takes away, or switches on again. */
   readonly revocations: readonly Revocation[]
-  readonly takesAccess: boolean
+  /** It has found nothing left to do. */
+  readonly isRepeated: boolean
   /** Whether verification may decide otherwise after it: then verifiers have to confirm it. */
   readonly decides: boolean
 }
@@ -70,16 +73,18 @@ export interface Planned<Answer> {
 export interface Change<Answer> {
   /** Whose histories it continues. PostgreSQL locks them before anything is loaded. */
   readonly accounts: readonly string[] | ((find: Find) => Asked<readonly string[]>)
+  /** In whose turn it is made, where that is not the first of these accounts; see `turnOf`. */
+  readonly turn?: string
   /** Who asks. The authority and the idempotency key are checked inside the transaction; undefined for what has neither. */
   readonly origin: Origin | undefined
-  /** Whether it may take access away: then it is answered only when a store without it would be recognised. */
-  readonly mayTakeAccess?: true
   readonly load?: (find: Find) => readonly unknown[]
   /** Pure: it may be called again. Throws the refusals. `accounts` are those that were locked. */
   readonly plan: (rows: readonly unknown[], stamps: Stamps, accounts: readonly string[]) => Planned<Answer>
 }
 
-export type AnswerOf<Asked> = Asked extends Change<infer Answer> ? Answer : never
+/** Changes of different accounts take turns. */
+export const turnOf = ({ turn, accounts }: Change<unknown>): string =>
+  turn ?? (typeof accounts === 'function' ? undefined : accounts[0]) ?? ''
 
 interface Definition<Answer, Loading extends readonly unknown[]> extends Omit<Change<Answer>, 'load' | 'plan'> {
   readonly load?: (find: Find) => Loading
@@ -96,8 +101,7 @@ export function change<Answer, const Loading extends readonly unknown[] = []>(de
 }
 
 /** The part of a plan in tokens/plan.ts that concerns every engine alike. */
-type UpdatePlan = Pick<Plan<object>, 'before' | 'after' | 'event'> &
-  Partial<Pick<Plan<object>, 'revocation' | 'reenabling' | 'decides'>>
+type UpdatePlan = Pick<Plan<object>, 'before' | 'after' | 'event'> & Partial<Pick<Plan<object>, 'journal' | 'decides'>>
 
 /** With their stamps, in a table that has them. */
 export function insertNew(table: Table, rows: readonly object[], stamps: Stamps): Write {
@@ -114,11 +118,16 @@ export const run = (statement: SharedSql, ...values: readonly Value[]): Write =>
 export const prune = (table: Table, where: StoredRow, upTo?: UpTo): Write => ({ kind: 'prune', table, where, upTo })
 
 export function planned(writes: readonly Write[], events: readonly HistoryEvent[]): Planned<void> {
-  return { answer: undefined, writes, events, revocations: [], takesAccess: false, decides: false }
+  return { answer: undefined, writes, events, revocations: [], isRepeated: false, decides: false }
 }
 
 export function unchanged<Answer>(answer: Answer): Planned<Answer> {
-  return { ...planned([], []), answer }
+  return { ...planned([], []), answer, isRepeated: true }
+}
+
+/** A store without it must be recognised. So must one without a change that is repeated: it may be one that could not be kept. */
+export function takesAccess({ isRepeated, revocations, events }: Planned<unknown>): boolean {
+  return isRepeated || revocations.some(isTaking) || events.some(({ action, to }) => isRevoking(action, to))
 }
 
 /** New rows with the events of their creation, which say whose they are. A new account has no history to continue. */
@@ -132,15 +141,9 @@ export function creation(table: Table, rows: readonly object[], events: readonly
 
 /** The update of one row, with all else that its plan says. */
 export function changed<Answer>(table: Table, plan: UpdatePlan, answer: Answer): Planned<Answer> {
-  const { before, after, event, revocation, reenabling, decides = false } = plan
-  return {
-    answer,
-    writes: [updateRow(table, before, after)],
-    events: event === undefined ? [] : [event],
-    revocations: [revocation, reenabling].filter((each) => each !== undefined),
-    takesAccess: revocation !== undefined,
-    decides,
-  }
+  const { before, after, event, journal = [], decides = false } = plan
+  const writes = [updateRow(table, before, after)]
+  return { ...planned(writes, event === undefined ? [] : [event]), answer, revocations: journal, decides }
 }
 
 /** `sealingKey` is what `Find` answers. */

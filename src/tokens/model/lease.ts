@@ -46,15 +46,6 @@ export const MOST_VERIFIERS = 1_000
 /** How long the id of an evicted verifier is remembered after its last lease. */
 export const EVICTED_MS = 86_400_000
 
-/** The changes after which verifiers forget what they remember of a token, or of a sub-account's tokens. */
-export const FORGOTTEN_AFTER = [
-  'token.update',
-  'token.rotate',
-  'token.erase',
-  'token.delete',
-  'sub-account.update',
-] as const
-
 /** What happened, as much as is needed to know whom it concerns. */
 export interface Change {
   readonly accountId: string

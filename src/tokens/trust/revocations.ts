@@ -16,6 +16,10 @@ export type Revocation =
       readonly at: Timestamp
     }
 
+/** What the journal has besides, so that a replay ends as the store was, and for whom changes wait. */
+const GIVING: readonly Revocation['kind'][] = ['token-on', 'sub-account-on', 'lease']
+export const isTaking = ({ kind }: Revocation): boolean => !GIVING.includes(kind)
+
 export type TokenRevocation = {
   readonly id: string
   readonly at: Timestamp

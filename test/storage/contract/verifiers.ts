@@ -1,7 +1,8 @@
 // Verifiers that hold a lease, and the feed of all histories that their news are read from.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { covers, FORGOTTEN_AFTER, MOST_NEWS, MOST_VERIFIERS } from '../../../src/tokens/model/lease.ts'
+import { FORGOTTEN_AFTER } from '../../../src/tokens/model/actions.ts'
+import { covers, MOST_NEWS, MOST_VERIFIERS } from '../../../src/tokens/model/lease.ts'
 import { ALL_ACCOUNTS } from '../../../src/tokens/model/permissions.ts'
 import type { Account, TokenRecord } from '../../../src/tokens/model/token.ts'
 import type { Store } from '../../../src/tokens/ports.ts'

@@ -6,7 +6,7 @@ import type { Change } from '../../changes/change.ts'
 import { MAX_WAITING_PER_ACCOUNT, type Pool, TooManyWait } from '../pool.ts'
 import { CallerGone, type Connection, DeadlinePassed } from '../postgres-connection.ts'
 import type { Transaction } from '../sql/history.ts'
-import { makeChanges } from '../sql/make-changes.ts'
+import { type Made, makeChanges } from '../sql/make-changes.ts'
 
 /** Limits how long the account is locked. */
 const MAX_PER_GROUP = 32
@@ -30,7 +30,7 @@ interface Waiting {
   readonly deadlineAt: number
   readonly isGone: () => boolean
   readonly timer: NodeJS.Timeout
-  readonly resolve: (row: TokenRow) => void
+  readonly resolve: (made: Made<TokenRow>) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -45,7 +45,7 @@ export class GroupedChanges {
     this.#transact = transact
   }
 
-  make(accountId: string, tokenId: string, change: Change<TokenRow>): Promise<TokenRow> {
+  make(accountId: string, tokenId: string, change: Change<TokenRow>): Promise<Made<TokenRow>> {
     return this.#pool.admit(
       () => new Promise((resolve, reject) => this.#add(accountId, { tokenId, change, resolve, reject })),
     )

@@ -12,8 +12,12 @@ import {
   endOfSession,
   requireNotEnded,
 } from '../../../tokens/trust/authority.ts'
+import { findKeyById } from '../../questions/accounts.ts'
+import { findSessionById } from '../../questions/people.ts'
+import { findPortalSession } from '../../questions/portal.ts'
+import { findRequest } from '../../questions/tokens.ts'
 import type { Connection } from '../postgres-connection.ts'
-import { findKeyById, findPortalSession, findRequest, keepSession } from './reads.ts'
+import { ask } from './lookups.ts'
 
 /** Returns the check of any of these origins. */
 export async function readAuthorities(db: Connection, origins: readonly Origin[]): Promise<(origin: Origin) => void> {
@@ -38,11 +42,14 @@ export async function readAuthorities(db: Connection, origins: readonly Origin[]
   }
 }
 
+/** Until the transaction ends, a session can be renewed but not ended. */
+const KEPT = ' FOR KEY SHARE'
+
 /** A session of the portal is ended under the lock of its account, as keys are; that of a person is not. */
 async function endsOf(db: Connection, { kind, id }: Authority): Promise<readonly AuthorityEnd[]> {
-  if (kind === 'key') return [endOfKey(await findKeyById(db, id))]
-  if (kind === 'session') return [endOfSession(await keepSession(db, id))]
-  const session = await findPortalSession(db, id)
+  if (kind === 'key') return [endOfKey(await ask(db, findKeyById, [id]))]
+  if (kind === 'session') return [endOfSession(await ask(db, findSessionById, [id], KEPT))]
+  const session = await ask(db, findPortalSession, [id])
   const maker = session && makerOf(session)
   return [endOfPortal(session), ...(maker === undefined ? [] : await endsOf(db, maker))]
 }
@@ -53,7 +60,7 @@ const nameOf = ({ accountId, key }: Idempotency, { by }: Origin) => JSON.stringi
 async function isUsed(db: Connection, { accountId, key }: Idempotency, { at, by }: Origin): Promise<boolean> {
   const oldest = at - IDEMPOTENCY_MEMORY_MS
   const [former] = await Promise.all([
-    findRequest(db, accountId, by, key),
+    ask(db, findRequest, [accountId, by, key]),
     // Only this account's: those of others may be locked by their own transactions. A few at a time: there may be a million.
     db.run(
       `DELETE FROM idempotency_keys WHERE ctid = ANY(ARRAY(

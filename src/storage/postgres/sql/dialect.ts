@@ -1,9 +1,15 @@
 // What PostgreSQL writes differently from SQLite. Not every server can say of any text whether it is JSON, and a row that was
 // altered may be none: such columns are read by their text.
-import type { Dialect } from '../../statements.ts'
+import type { Dialect } from '../../questions/statements.ts'
 
 /** Permissions for some sub-accounts, exactly as they are stored. */
 const SOME_SUB_ACCOUNTS = String.raw`'^\{"role":"[a-z]+","reveal":(true|false),"subAccounts":\[("[\w-]*"(,"[\w-]*")*)?\]\}$'`
+
+/**
+ * The limit makes PostgreSQL look the row up: it expects a row from every partition, and would rather read through a small table
+ * for so many.
+ */
+export const OWNER_OF_T = 'JOIN LATERAL (SELECT * FROM sub_accounts WHERE id = t.sub_account_id LIMIT 1) s ON true'
 
 export const POSTGRES: Dialect = {
   sign: '$',
@@ -13,6 +19,7 @@ export const POSTGRES: Dialect = {
   oneOf: (column, statement) => `${column} = ANY(ARRAY(${statement}))`,
   withoutIndex: (column) => column,
   contains: (column, text) => `strpos(${column}, ${text}) > 0`,
+  tokensWithOwners: `tokens t ${OWNER_OF_T}`,
   foldedName: (alias) => `(SELECT f.folded_name FROM token_search f
     WHERE f.account_id = ${alias}.account_id AND f.token_id = ${alias}.id)`,
   endsWith: (column, four) => `right(${column}, 4) = ${four}`,

@@ -22,7 +22,7 @@ import { NOW } from './news.ts'
 export interface Transaction {
   readonly db: Connection
   readonly stamps: Stamps
-  /** For a change that takes access away, or finds nothing left to do, where restores are noticed: see lineage/lineage.ts. */
+  /** For a change that takes access away, where restores are noticed: see lineage/lineage.ts. */
   readonly raise?: () => Promise<void>
 }
 

@@ -2,15 +2,20 @@
 // account happen one after the other and cannot deadlock. Statements that do not need each other's answers are sent together;
 // they still run in the order in which they are asked for here.
 import { Failure } from '../../../tokens/errors.ts'
-import type { Asked, Change, Find, Planned } from '../../changes/change.ts'
+import { type Asked, type Change, type Find, type Planned, takesAccess } from '../../changes/change.ts'
 import { readAuthorities } from './authority.ts'
 import { lockHeads, type Recorded, record, type Transaction } from './history.ts'
 import { finders, write } from './rows.ts'
 
-export async function makeChange<Answer>(transaction: Transaction, change: Change<Answer>): Promise<Answer> {
+export interface Made<Answer> {
+  readonly answer: Answer
+  readonly takesAccess: boolean
+}
+
+export async function makeChange<Answer>(transaction: Transaction, change: Change<Answer>): Promise<Made<Answer>> {
   const [outcome] = await makeChanges(transaction, [change])
   if (outcome instanceof Failure) throw outcome
-  return outcome as Answer
+  return outcome as Made<Answer>
 }
 
 /**
@@ -20,7 +25,7 @@ export async function makeChange<Answer>(transaction: Transaction, change: Chang
 export async function makeChanges<Answer>(
   transaction: Transaction,
   changes: readonly Change<Answer>[],
-): Promise<(Answer | Failure)[]> {
+): Promise<(Made<Answer> | Failure)[]> {
   const { db, stamps } = transaction
   const find = finders(db)
   const asked = accountsOf(changes, find)
@@ -40,7 +45,7 @@ export async function makeChanges<Answer>(
     }),
   )
   await carryOut(transaction, heads, changes, plans)
-  return plans.map((plan) => (plan instanceof Failure ? plan : plan.answer))
+  return plans.map((plan) => (plan instanceof Failure ? plan : { answer: plan.answer, takesAccess: takesAccess(plan) }))
 }
 
 async function carryOut(
@@ -52,12 +57,12 @@ async function carryOut(
   const recorded: Recorded[] = []
   const writing: Promise<unknown>[] = []
   let raises = false
-  for (const [i, { origin, mayTakeAccess }] of changes.entries()) {
+  for (const [i, { origin }] of changes.entries()) {
     const plan = plans[i]
     if (plan === undefined || plan instanceof Failure) continue
     writing.push(...plan.writes.flatMap((each) => write(transaction.db, each)))
     if (origin !== undefined) recorded.push(...plan.events.map((event): Recorded => [event, origin, plan.decides]))
-    raises ||= plan.takesAccess || (mayTakeAccess === true && plan.events.length === 0)
+    raises ||= takesAccess(plan)
   }
   if (recorded.length > 0) writing.push(record(transaction, heads, recorded))
   if (raises && transaction.raise !== undefined) writing.push(transaction.raise())

@@ -20,7 +20,9 @@ import { REFUSED } from '../primary-check.ts'
 import { insertRows } from './insertion.ts'
 import { migrate, requireKnownSchema, tableExists } from './migrate.ts'
 import { countPartitions, requirePartitions } from './partitions.ts'
-import { readRows } from './reads.ts'
+import { postgresReads } from './reads.ts'
+
+const { readRows } = postgresReads(false)
 
 interface Place {
   readonly databaseUrl: string

@@ -10,7 +10,7 @@ import { binaryArray } from './binary-arrays.ts'
 import { indexedGrams } from './grams.ts'
 import { insertRows } from './insertion.ts'
 import { matchTokens } from './listing.ts'
-import { ask, findChanged } from './reads.ts'
+import { ask, findChanged } from './lookups.ts'
 
 export function finders(db: Connection): Find {
   return {

@@ -1,22 +1,22 @@
-// Changes without history, which each engine makes in its own way, as SQL inside one transaction.
+// How this engine makes changes without history, inside one transaction.
 import { Failure } from '../../../tokens/errors.ts'
 import { type Ask, type Reserved, type RowAsk, reserve } from '../../../tokens/model/limit.ts'
 import { SPENT_MS } from '../../../tokens/model/portal.ts'
 import type { Timestamp } from '../../../tokens/model/token.ts'
 import type { MasterKeyChange, Resealed } from '../../../tokens/operator-ports.ts'
 import { PRECISION_MS } from '../../../tokens/verify/recent-verifications.ts'
+import { writesOf } from '../../changes/all.ts'
+import { RESEAL_SECRETS } from '../../changes/upkeep.ts'
+import { POSTGRES } from './dialect.ts'
 import type { Transaction } from './history.ts'
-
-export { saveRecent } from './recent-verifications.ts'
-export { addUsage, ageUsage } from './usage-writes.ts'
-export { endLease, evictVerifier, insertVerifier, renewVerifiers } from './verifiers.ts'
-export * from './webhook-writes.ts'
+import { addUsage, ageUsage, saveRecent } from './usage-writes.ts'
+import { endLease, evictVerifier, insertVerifier, renewVerifiers } from './verifiers.ts'
 
 /** The lock that migration 003 makes everyone share who seals: the letters "latchsea". */
 const SEALING_LOCK = '7809651199140128097'
 
 /** In one order everywhere, so that no two of them wait for each other. */
-export async function spend({ db }: Transaction, digests: readonly Uint8Array[], at: Timestamp): Promise<boolean> {
+async function spend({ db }: Transaction, digests: readonly Uint8Array[], at: Timestamp): Promise<boolean> {
   const [, added] = await Promise.all([
     db.run('DELETE FROM spent_sign_ins WHERE spent_at <= $1', at - SPENT_MS),
     db.run(
@@ -30,7 +30,7 @@ export async function spend({ db }: Transaction, digests: readonly Uint8Array[],
 /** How long to wait for transactions that seal; others that want to seal wait behind it. */
 const MAX_LOCKED = '500ms'
 
-export async function changeMasterKey({ db }: Transaction, change: MasterKeyChange): Promise<void> {
+async function changeMasterKey({ db }: Transaction, change: MasterKeyChange): Promise<void> {
   const { from, to, sealedSecret, at } = change
   await db.run(`SET LOCAL lock_timeout = '${MAX_LOCKED}'`)
   await db.run(`SELECT pg_advisory_xact_lock(${SEALING_LOCK})`)
@@ -39,7 +39,7 @@ export async function changeMasterKey({ db }: Transaction, change: MasterKeyChan
   await db.run('INSERT INTO vault (key_id, sealed_secret, created_at) VALUES ($1, $2, $3)', to, sealedSecret, at)
 }
 
-export async function resealTokens({ db }: Transaction, resealed: readonly Resealed[]): Promise<number> {
+async function resealTokens({ db }: Transaction, resealed: readonly Resealed[]): Promise<number> {
   return db.run(
     `UPDATE tokens t SET sealed = resealed.after
      FROM unnest($1::text[], $2::bytea[], $3::bytea[]) AS resealed (id, before, after)
@@ -50,7 +50,15 @@ export async function resealTokens({ db }: Transaction, resealed: readonly Resea
   )
 }
 
-export async function retireMasterKey({ db }: Transaction, id: string, at: number): Promise<void> {
+async function resealWebhooks({ db }: Transaction, resealed: readonly Resealed[]): Promise<number> {
+  let changed = 0
+  for (const { id, before, after } of resealed) {
+    for (const { postgresSql } of RESEAL_SECRETS) changed += await db.run(postgresSql, id, after, before)
+  }
+  return changed
+}
+
+async function retireMasterKey({ db }: Transaction, id: string, at: number): Promise<void> {
   if ((await db.run('DELETE FROM vault WHERE key_id = $1 AND NOT seals', id)) === 0) return
   await db.run('INSERT INTO retired_master_keys (key_id, retired_at) VALUES ($1, $2)', id, at)
 }
@@ -63,12 +71,7 @@ const MAX_ROW_LOCKED = '50ms'
  * over. A row that is not there is inserted by the one who gets its advisory lock, since an insertion waits for another one of the same
  * row. It stays only if something was granted.
  */
-export async function reserveUnits(
-  { db }: Transaction,
-  _account: string,
-  ask: Ask,
-  passesOver: boolean,
-): Promise<Reserved> {
+async function reserveUnits({ db }: Transaction, _account: string, ask: Ask, passesOver = false): Promise<Reserved> {
   const columns = (rows: readonly RowAsk[]) => [rows.map(({ subject }) => subject), rows.map(({ limit }) => limit.kind)]
   const waiting = passesOver || db.run("SELECT set_config('lock_timeout', $1, true)", MAX_ROW_LOCKED)
   const locking = db.tuples(
@@ -119,7 +122,7 @@ export async function reserveUnits(
  * which locks nothing. A token is locked only where it was never used, so that it is not deleted meanwhile. Rows are written in
  * one order everywhere, so that no two batches wait for each other.
  */
-export async function saveUses({ db }: Transaction, uses: ReadonlyMap<string, number>): Promise<Map<string, number>> {
+async function saveUses({ db }: Transaction, uses: ReadonlyMap<string, number>): Promise<Map<string, number>> {
   const recorded = await db.tuples(
     `SELECT token_id, at FROM last_used WHERE token_id = ANY($1)
      UNION ALL SELECT id, last_used_at FROM account_keys WHERE id = ANY($1) AND last_used_at IS NOT NULL`,
@@ -163,3 +166,26 @@ const INSERT_USES = `INSERT INTO last_used AS l (token_id, at)
   ON CONFLICT (token_id) DO UPDATE SET at = excluded.at WHERE l.at <= excluded.at - ${PRECISION_MS}`
 const UPDATE_KEY_USES = `UPDATE account_keys k SET last_used_at = used.at FROM ${USES}
   WHERE k.id = used.id AND (k.last_used_at IS NULL OR k.last_used_at <= used.at - ${PRECISION_MS})`
+
+export const writes = writesOf<Transaction, 'later'>(
+  ({ sql: write, values, read }) => {
+    const sql = write(POSTGRES)
+    return async ({ db }, ...args) => read(await db.run(sql, ...values(...args)))
+  },
+  {
+    addUsage,
+    ageUsage,
+    changeMasterKey,
+    endLease,
+    evictVerifier,
+    insertVerifier,
+    renewVerifiers,
+    resealTokens,
+    resealWebhooks,
+    reserveUnits,
+    retireMasterKey,
+    saveRecent,
+    saveUses,
+    spend,
+  },
+)

@@ -2,15 +2,18 @@
 // stamps, and the original times.
 import type { Origin } from '../../../tokens/record/history.ts'
 import type { Revocation } from '../../../tokens/trust/revocations.ts'
-import * as operations from '../../changes/operations.ts'
+import { accountChanges } from '../../changes/accounts.ts'
+import { endAllBulk, replayRevocation } from '../../changes/replays.ts'
+import { subAccountChanges } from '../../changes/sub-accounts.ts'
+import { findOwner } from '../../questions/upkeep.ts'
+import { ask } from '../sql/lookups.ts'
 import { makeChange } from '../sql/make-change.ts'
-import { findOwner } from '../sql/reads.ts'
 import { insertUnknownLease } from '../sql/verifiers.ts'
 import { Transaction } from '../transaction.ts'
 
 /** To be called inside a transaction, on a store that is older than its journal was. */
 export function endBulkOperations({ db, stamps }: Transaction): void {
-  makeChange(new Transaction(db, stamps), operations.endAllBulk(Date.now()))
+  makeChange(new Transaction(db, stamps), endAllBulk(Date.now()))
 }
 
 /** To be called inside a transaction. Returns how many revocations concerned something that this store has. */
@@ -34,15 +37,15 @@ function replayOne(transaction: Transaction, revocation: Revocation): boolean {
   if (revocation.kind === 'bulk-undone') return false
   if (revocation.kind === 'key-off') {
     if (transaction.db.get('SELECT 1 FROM account_keys WHERE id = ?', id) === undefined) return false
-    makeChange(transaction, operations.revokeKey(id, origin))
+    makeChange(transaction, accountChanges.revokeKey(id, origin))
     return true
   }
-  const owner = findOwner(transaction.db, id)
+  const owner = ask(transaction.db, findOwner, [id])
   if (owner === undefined) return false
-  if ('version' in revocation) makeChange(transaction, operations.replayRevocation(owner, revocation, origin))
+  if ('version' in revocation) makeChange(transaction, replayRevocation(owner, revocation, origin))
   else {
     const status = revocation.kind === 'sub-account-off' ? 'suspended' : 'active'
-    makeChange(transaction, operations.updateSubAccount(owner, id, { status }, origin))
+    makeChange(transaction, subAccountChanges.updateSubAccount(owner, id, { status }, origin))
   }
   return true
 }

@@ -11,8 +11,9 @@ import type { Stamped } from '../../../tokens/trust/stamp.ts'
 import type { Stamps } from '../../../tokens/trust/vault.ts'
 import { type Candidate, toCandidate } from '../../../tokens/trust/verdict.ts'
 import type { ReadyPolicy } from '../../../tokens/verify/policy.ts'
+import { findKeyByDigest } from '../../questions/accounts.ts'
 import { type ChosenPage, countScope, pageByIndex } from '../sql/listing.ts'
-import * as reads from '../sql/reads.ts'
+import * as lookups from '../sql/lookups.ts'
 import { type Connection, translateError } from '../sqlite-connection.ts'
 import { Changes } from './changes.ts'
 import { Compact } from './compact.ts'
@@ -100,7 +101,7 @@ export class Memory {
     const known = this.#candidates.get(name)
     if (known !== undefined) return known
     const digest = this.#stamps.digest(presented)
-    const found = reads.findByDigest(this.#db, digest)
+    const found = lookups.findByDigest(this.#db, digest)
     const read = found && toCandidate(found, digest, this.#stamps)
     if (read === undefined || read.retiresAt !== null || read.tampered !== undefined) return read
     const token = this.#compact.texts(read.token)
@@ -109,22 +110,17 @@ export class Memory {
     return candidate
   }
 
-  findCandidateOf(tokenId: string): Candidate | undefined {
-    const found = reads.findCandidateRows(this.#db, tokenId)
-    return found && toCandidate(found, found.token.digest, this.#stamps)
-  }
-
   findKey(presented: string): Stamped<StoredKey> | undefined {
     const name = nameOf(presented)
     const known = this.#keys.get(name)
     if (known !== undefined) return known
-    const key = reads.findKey(this.#db, this.#stamps.digest(presented))
+    const key = lookups.ask(this.#db, findKeyByDigest, [this.#stamps.digest(presented)])
     if (key !== undefined) this.#keys.set(name, key, [key.id], this.time)
     return key
   }
 
   findToken(accountId: string, id: string): TokenRow | undefined {
-    const row = this.#rows.get(id) ?? this.#remember(reads.findListedToken(this.#db, id))
+    const row = this.#rows.get(id) ?? this.#remember(lookups.findListedToken(this.#db, id))
     return row?.token.accountId === accountId ? row : undefined
   }
 
@@ -150,7 +146,7 @@ export class Memory {
   #rowsOf(ids: readonly string[]): TokenRow[] {
     const rows = ids.map((id) => this.#rows.get(id))
     const missing = ids.filter((_, i) => rows[i] === undefined)
-    const read = new Map(reads.findListedTokens(this.#db, missing).map((token) => [token.id, this.#remember(token)]))
+    const read = new Map(lookups.findListedTokens(this.#db, missing).map((token) => [token.id, this.#remember(token)]))
     return rows.map((row, i) => row ?? read.get(ids[i] as string)).filter((row) => row !== undefined)
   }
 
@@ -167,7 +163,7 @@ export class Memory {
   #subAccount(id: string): SubAccount | undefined {
     const known = this.#subAccounts.get(id)
     if (known !== undefined) return known
-    const found = reads.findOwnSubAccount(this.#db, id)
+    const found = lookups.findOwnSubAccount(this.#db, id)
     if (found !== undefined) this.#subAccounts.set(id, found, [id], this.time)
     return found
   }

@@ -11,8 +11,12 @@ import {
   endOfSession,
   requireNotEnded,
 } from '../../../tokens/trust/authority.ts'
+import { findKeyById } from '../../questions/accounts.ts'
+import { findSessionById } from '../../questions/people.ts'
+import { findPortalSession } from '../../questions/portal.ts'
+import { findRequest } from '../../questions/tokens.ts'
 import type { Connection } from '../sqlite-connection.ts'
-import { findKeyById, findPortalSession, findRequest, findSessionById } from './reads.ts'
+import { ask } from './lookups.ts'
 
 /** First in every change that a caller asks for. Only one process at a time writes to the file: the answer holds until the commit. */
 export function requireAuthority(db: Connection, origin: Origin): void {
@@ -22,9 +26,9 @@ export function requireAuthority(db: Connection, origin: Origin): void {
 }
 
 function endsOf(db: Connection, { kind, id }: Authority): readonly AuthorityEnd[] {
-  if (kind === 'key') return [endOfKey(findKeyById(db, id))]
-  if (kind === 'session') return [endOfSession(findSessionById(db, id))]
-  const session = findPortalSession(db, id)
+  if (kind === 'key') return [endOfKey(ask(db, findKeyById, [id]))]
+  if (kind === 'session') return [endOfSession(ask(db, findSessionById, [id]))]
+  const session = ask(db, findPortalSession, [id])
   const maker = session && makerOf(session)
   return [endOfPortal(session), ...(maker === undefined ? [] : endsOf(db, maker))]
 }
@@ -37,5 +41,5 @@ function requireFirst(db: Connection, { accountId, key }: Idempotency, { at, by 
        UNION ALL VALUES (?2, ?3, ?4))`,
     ...[at - IDEMPOTENCY_MEMORY_MS, accountId, by, key],
   )
-  if (findRequest(db, accountId, by, key) !== undefined) throw new Failure('idempotency-conflict')
+  if (ask(db, findRequest, [accountId, by, key]) !== undefined) throw new Failure('idempotency-conflict')
 }

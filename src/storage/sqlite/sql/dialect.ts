@@ -1,5 +1,5 @@
 // What SQLite writes differently from PostgreSQL.
-import type { Dialect, Value } from '../../statements.ts'
+import type { Dialect, Value } from '../../questions/statements.ts'
 import { inTime } from '../sqlite-connection.ts'
 
 /** Arrays are passed as JSON. */
@@ -16,6 +16,7 @@ export const SQLITE: Dialect = {
   oneOf: (column, statement) => `${column} IN (${statement})`,
   withoutIndex: (column) => `+${column}`,
   contains: (column, text) => `instr(${column}, ${text}) > 0`,
+  tokensWithOwners: 'tokens t CROSS JOIN sub_accounts s ON s.id = t.sub_account_id',
   foldedName: (alias) => `${alias}.folded_name`,
   endsWith: (column, four) => `substr(${column}, -4) = ${four}`,
   joinEach: (table, conditions) => `CROSS JOIN ${table} WHERE ${conditions}`,

@@ -11,12 +11,12 @@ import {
 } from '../../../tokens/model/page.ts'
 import { foldCase, type Status } from '../../../tokens/model/token.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
-import { Values } from '../../statements.ts'
-import { ENTRIES_PER_ROW, orderOf, tokenFilters } from '../../token-queries.ts'
+import { Values } from '../../questions/statements.ts'
+import { ENTRIES_PER_ROW, orderOf, tokenFilters } from '../../questions/token-filters.ts'
 import type { Connection } from '../sqlite-connection.ts'
 import { SQLITE, toInput } from './dialect.ts'
 import { matchExpression } from './grams.ts'
-import { findSubAccountName, findToken } from './reads.ts'
+import { findSubAccountName, findToken } from './lookups.ts'
 
 /** The ids of the tokens of a page, in its order, and the number of all matches. */
 export interface ChosenPage {

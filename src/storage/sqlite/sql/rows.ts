@@ -9,15 +9,16 @@ import { deletionOf, keyOf, type Statement, updateOf } from '../../changes/state
 import { changedColumns, changedFields, Joined, namesOf, OWNER, Selection, tableOf } from '../../columns.ts'
 import type { Connection } from '../sqlite-connection.ts'
 import type { Transaction } from '../transaction.ts'
+import { SQLITE } from './dialect.ts'
 import { indexedGrams } from './grams.ts'
 import { insertRows } from './insertion.ts'
 import { matchTokens } from './listing.ts'
-import { ask, findSealingKey, TOKENS_WITH_OWNERS } from './reads.ts'
+import { ask, findSealingKey } from './lookups.ts'
 
 /** A token with the number by which tables and search index find it. */
 type Numbered = Stamped<TokenRecord> & { readonly no: number }
 const CHANGED = new Joined(new Selection<Numbered>([...namesOf(TOKENS), 'no']), OWNER)
-const CHANGED_BY_ID = `SELECT ${CHANGED.columns} FROM ${TOKENS_WITH_OWNERS} WHERE t.id = ? AND t.account_id = ?`
+const CHANGED_BY_ID = `SELECT ${CHANGED.columns} FROM ${SQLITE.tokensWithOwners} WHERE t.id = ? AND t.account_id = ?`
 
 const OWNER_BY_ID = `SELECT s.account_id, s.name, s.suspended_at, a.credentials
   FROM sub_accounts s CROSS JOIN accounts a ON a.id = s.account_id WHERE s.id = ?`

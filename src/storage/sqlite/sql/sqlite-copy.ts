@@ -16,7 +16,7 @@ import { Connection, inUse, isBusy } from '../sqlite-connection.ts'
 import { accountNumber, Transaction } from '../transaction.ts'
 import { insertion, insertRows } from './insertion.ts'
 import { migrateOn } from './migrate.ts'
-import { readRows, readVault } from './reads.ts'
+import { reads } from './reads.ts'
 
 const insertVaultRow = insertion(VAULT)
 
@@ -33,7 +33,7 @@ export function openSqliteSource({ dataDir, keys, journalPath = journalIn(dataDi
   const { path, storeSecret } = requireStore(dataDir, keys)
   return openAlone(path, (db) => {
     migrateOn(db, () => {})
-    requireSettled(readVault(db).length, path)
+    requireSettled(reads.readVault(db).length, path)
     requireRevocations(new Transaction(db, new Stamps(storeSecret)), journalPath)
     return Object.assign(new LockedSqlite(db), { storeSecret })
   })
@@ -83,7 +83,7 @@ function openAlone<Result>(path: string, use: (db: Connection) => Result): Resul
 
 class LockedSqlite extends LockedTables<Connection> implements LockedStore {
   async readRows(table: Table, after: StoredRow | undefined, limit: number): Promise<StoredRow[]> {
-    return readRows(this.db, table, after, limit)
+    return reads.readRows(this.db, table, after, limit)
   }
 
   async close(): Promise<void> {

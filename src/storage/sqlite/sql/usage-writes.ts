@@ -1,5 +1,5 @@
-// Adds what was verified to the counts, and removes those of long ago. The writer thread makes one change at a time, so a count can be
-// read, and written again.
+// Adds what was verified to the counts, keeps the last verifications, and removes those of long ago. The writer thread makes one change at
+// a time, so what is kept can be read, and written again.
 import {
   addedCounts,
   addedUses,
@@ -8,7 +8,8 @@ import {
   monthOf,
   type UsageReport,
 } from '../../../tokens/model/usage.ts'
-import { SUM_OF_HOURS } from '../../usage-queries.ts'
+import type { RecentVerifications } from '../../../tokens/verify/recent-verifications.ts'
+import { mergeStored, SUM_OF_HOURS } from '../../questions/usage.ts'
 import type { Connection } from '../sqlite-connection.ts'
 import type { Transaction } from '../transaction.ts'
 
@@ -66,4 +67,22 @@ function moveHours(db: Connection, before: number, limit: number): number {
     `DELETE FROM usage_hours WHERE (day, subject, verdict) IN (SELECT day, subject, verdict ${rows})`,
     ...[day, limit],
   )
+}
+
+const FIND = 'SELECT verifications FROM recent_verifications WHERE token_id = ?'
+const KEEP = `INSERT INTO recent_verifications (token_id, day, verifications) SELECT id, ?2, ?3 FROM tokens WHERE id = ?1
+  ON CONFLICT DO UPDATE SET day = excluded.day, verifications = excluded.verifications`
+
+export function saveRecent(
+  { db }: Transaction,
+  noted: ReadonlyMap<string, RecentVerifications>,
+): Map<string, RecentVerifications> {
+  const onRecord = new Map<string, RecentVerifications>()
+  for (const [tokenId, recent] of noted) {
+    const [stored] = db.tuple<[string]>(FIND, tokenId) ?? []
+    const { merged, row } = mergeStored(stored, recent)
+    if (row !== undefined) db.run(KEEP, tokenId, row.day, row.verifications)
+    onRecord.set(tokenId, merged)
+  }
+  return onRecord
 }

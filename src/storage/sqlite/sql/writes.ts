@@ -1,34 +1,36 @@
-// Changes without history, which each engine makes in its own way, as SQL inside the transaction that the writer thread has
-// begun. Each either completes or throws, and is then rolled back as a whole.
+// How this engine makes changes without history, inside the transaction that the writer thread has begun. Each either completes or
+// throws, and is then rolled back as a whole.
 import { Failure } from '../../../tokens/errors.ts'
 import { type Ask, type Reserved, reserve } from '../../../tokens/model/limit.ts'
 import { SPENT_MS } from '../../../tokens/model/portal.ts'
 import type { Timestamp } from '../../../tokens/model/token.ts'
 import type { MasterKeyChange, Resealed } from '../../../tokens/operator-ports.ts'
+import { keyIdOf } from '../../../tokens/trust/vault.ts'
 import { PRECISION_MS } from '../../../tokens/verify/recent-verifications.ts'
+import { writesOf } from '../../changes/all.ts'
+import { RESEAL_SECRETS } from '../../changes/upkeep.ts'
+import type { Connection } from '../sqlite-connection.ts'
 import type { Transaction } from '../transaction.ts'
-import { requireSealing } from './sealing.ts'
+import { SQLITE } from './dialect.ts'
+import { findSealingKey } from './lookups.ts'
+import { beginLife } from './news.ts'
+import { addUsage, ageUsage, saveRecent } from './usage-writes.ts'
+import { endLease, evictVerifier, insertVerifier, renewVerifiers } from './verifiers.ts'
 
-export { beginLife } from './news.ts'
-export { saveRecent } from './recent-verifications.ts'
-export { addUsage, ageUsage } from './usage-writes.ts'
-export { endLease, evictVerifier, insertVerifier, renewVerifiers } from './verifiers.ts'
-export * from './webhook-writes.ts'
-
-export function spend({ db }: Transaction, digests: readonly Uint8Array[], at: Timestamp): boolean {
+function spend({ db }: Transaction, digests: readonly Uint8Array[], at: Timestamp): boolean {
   db.run('DELETE FROM spent_sign_ins WHERE spent_at <= ?', at - SPENT_MS)
   const add = 'INSERT INTO spent_sign_ins (digest, spent_at) VALUES (?, ?) ON CONFLICT DO NOTHING'
   const added = digests.map((digest) => db.run(add, digest, at))
   return added.every((rows) => rows === 1)
 }
 
-export function changeMasterKey({ db }: Transaction, { from, to, sealedSecret, at }: MasterKeyChange): void {
+function changeMasterKey({ db }: Transaction, { from, to, sealedSecret, at }: MasterKeyChange): void {
   const changed = db.run('UPDATE vault SET seals = 0 WHERE key_id = ? AND seals = 1', from)
   if (changed === 0) throw new Failure('master-key-superseded')
   db.run('INSERT INTO vault (key_id, sealed_secret, created_at) VALUES (?, ?, ?)', to, sealedSecret, at)
 }
 
-export function resealTokens({ db }: Transaction, resealed: readonly Resealed[]): number {
+function resealTokens({ db }: Transaction, resealed: readonly Resealed[]): number {
   requireSealing(db, resealed)
   let changed = 0
   for (const { id, before, after } of resealed) {
@@ -37,13 +39,28 @@ export function resealTokens({ db }: Transaction, resealed: readonly Resealed[])
   return changed
 }
 
-export function retireMasterKey({ db }: Transaction, id: string, at: number): void {
+function resealWebhooks({ db }: Transaction, resealed: readonly Resealed[]): number {
+  requireSealing(db, resealed)
+  let changed = 0
+  for (const { id, before, after } of resealed) {
+    for (const { sql } of RESEAL_SECRETS) changed += db.run(sql, id, after, before)
+  }
+  return changed
+}
+
+/** Only one process at a time writes to the file: the answer holds until the commit. */
+function requireSealing(db: Connection, resealed: readonly Resealed[]): void {
+  const sealing = findSealingKey(db)
+  if (resealed.some(({ after }) => keyIdOf(after) !== sealing)) throw new Failure('master-key-superseded')
+}
+
+function retireMasterKey({ db }: Transaction, id: string, at: number): void {
   if (db.run('DELETE FROM vault WHERE key_id = ? AND seals = 0', id) === 0) return
   db.run('INSERT INTO retired_master_keys (key_id, retired_at) VALUES (?, ?)', id, at)
 }
 
 /** Needs no history row: what is left of a limit is no change of a token. */
-export function reserveUnits({ db }: Transaction, _account: string, ask: Ask): Reserved {
+function reserveUnits({ db }: Transaction, _account: string, ask: Ask): Reserved {
   const before = ask.rows.map(({ subject, limit }) => {
     return (
       db.tuple<[string]>('SELECT state FROM limits WHERE subject = ? AND kind = ?', subject, limit.kind)?.[0] ?? null
@@ -59,7 +76,7 @@ export function reserveUnits({ db }: Transaction, _account: string, ask: Ask): R
   return reserved
 }
 
-export function saveUses({ db }: Transaction, uses: ReadonlyMap<string, number>): Map<string, number> {
+function saveUses({ db }: Transaction, uses: ReadonlyMap<string, number>): Map<string, number> {
   const recent = new Map<string, number>()
   for (const [id, at] of uses) {
     const [find, write] = id.startsWith('key_') ? KEY_USE : TOKEN_USE
@@ -81,4 +98,29 @@ const TOKEN_USE = [
 ] as const
 
 /** Changes nothing. Sent because the writer reconciles store and journal before any change. */
-export function probe(_session: Transaction): void {}
+function probe(_session: Transaction): void {}
+
+const made = writesOf<Transaction, 'at once'>(
+  ({ sql: write, values, read }) => {
+    const sql = write(SQLITE)
+    return ({ db }, ...args) => read(db.run(sql, ...values(...args)))
+  },
+  {
+    addUsage,
+    ageUsage,
+    changeMasterKey,
+    endLease,
+    evictVerifier,
+    insertVerifier,
+    renewVerifiers,
+    resealTokens,
+    resealWebhooks,
+    reserveUnits,
+    retireMasterKey,
+    saveRecent,
+    saveUses,
+    spend,
+  },
+)
+
+export const writes = { ...made, beginLife, probe }

@@ -14,8 +14,6 @@ const DEADLINE_MS = 3_000
 /** One account, or maintenance, can occupy one thread; the other one stays free for everybody else. */
 const THREADS = 2
 const BOUNDS: Bounds = { running: THREADS, runningPerAccount: 1, waiting: 4_000, waitingPerAccount: 1_000 }
-/** Maintenance takes turns with the accounts under this name, which is no account's id. */
-const UPKEEP = ''
 
 interface Request {
   /** By `performance.now`. */
@@ -59,9 +57,9 @@ export class Readers {
     return this.#ask(accountId, name, args, requests.getStore())
   }
 
-  /** A call that reads the complete store, without a deadline. */
-  upkeep(name: string, args: readonly unknown[]): Promise<unknown> {
-    return this.#ask(UPKEEP, name, args, undefined)
+  /** A call without a deadline. One that reads the complete store takes its turn under the empty name, which is no account's id. */
+  upkeep(accountId: string, name: string, args: readonly unknown[]): Promise<unknown> {
+    return this.#ask(accountId, name, args, undefined)
   }
 
   /** Starts the threads that no call has needed yet: one that cannot be started is noticed before the first long query. */

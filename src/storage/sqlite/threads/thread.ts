@@ -5,8 +5,8 @@ import type { Damage } from '../../../tokens/operator-ports.ts'
 import { Stamps } from '../../../tokens/trust/vault.ts'
 import type { OpenedFile } from '../files/files.ts'
 import { Journal, type Recovery } from '../journal/journal.ts'
-import * as listing from '../sql/listing.ts'
-import * as reads from '../sql/reads.ts'
+import { chooseTokens, listTokens } from '../sql/listing.ts'
+import { reads } from '../sql/reads.ts'
 import { Connection } from '../sqlite-connection.ts'
 import { type Call, type Operations, perform, type Reply, refusal } from './calls.ts'
 import { CommitQueue } from './commit-queue.ts'
@@ -52,7 +52,7 @@ function startWriter(port: MessagePort): Recovery {
 
 function startReader(port: MessagePort): Recovery {
   connection.get()
-  const queries = { ...reads, ...listing, findDamage } as unknown as Operations
+  const queries = { ...reads, chooseTokens, listTokens, findDamage } as unknown as Operations
   port.on('message', (message: readonly Call[] | 'close') => {
     if (message !== 'close') for (const call of message) port.postMessage([answer(queries, call)])
     else {

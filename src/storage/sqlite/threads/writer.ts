@@ -2,13 +2,13 @@
 // durable. Knows nothing of threads.
 import { Failure, failure } from '../../../tokens/errors.ts'
 import type { Stamps } from '../../../tokens/trust/vault.ts'
+import { CHANGES } from '../../changes/all.ts'
 import type { Change } from '../../changes/change.ts'
-import * as changes from '../../changes/operations.ts'
 import { checkpointIfDue } from '../files/checkpoint.ts'
 import { Journal, OutOfStep, type Recovery } from '../journal/journal.ts'
 import { makeChange } from '../sql/make-change.ts'
 import { mergeAlong, tidySearch } from '../sql/search-index.ts'
-import * as writes from '../sql/writes.ts'
+import { writes } from '../sql/writes.ts'
 import { isBusy, isFull, isStoreFault } from '../sqlite-connection.ts'
 import { Transaction } from '../transaction.ts'
 import { type Call, type Operations, perform, type Reply, refusal } from './calls.ts'
@@ -18,7 +18,7 @@ import type { Reopening } from './reopening.ts'
 const NAMES_BEFORE_FULL_MERGE = 1_000
 
 const operations: Operations = { ...writes, tidySearch }
-const asks: Readonly<Record<string, (...args: never[]) => Change<unknown>>> = { ...changes }
+const asks: Readonly<Record<string, (...args: never[]) => Change<unknown>>> = CHANGES
 
 type Run = (transaction: Transaction, call: Call) => Reply
 

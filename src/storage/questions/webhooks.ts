@@ -1,22 +1,15 @@
-// Statements about webhooks, their deliveries and claims, in the same words for both engines. `?1` is the first
-// parameter, which PostgreSQL writes `$1`.
-
-import type { Behind, DueWebhook } from '../tokens/event-ports.ts'
-import type { PageRequest, Slice } from '../tokens/model/page.ts'
-import type { Timestamp } from '../tokens/model/token.ts'
-import { actionsOf, type StoredDelivery, type StoredWebhook } from '../tokens/model/webhook.ts'
-import { DELIVERY, WEBHOOK } from './columns.ts'
-import { accountsOf, query, sharedSql } from './queries.ts'
+// What is asked of webhooks and their deliveries, and of tokens whose end is to be announced.
+import type { Behind, Delivering, DueWebhook } from '../../tokens/event-ports.ts'
+import type { PageRequest, Slice } from '../../tokens/model/page.ts'
+import type { ExpiringToken, Timestamp } from '../../tokens/model/token.ts'
+import { actionsOf, type StoredDelivery, type StoredWebhook } from '../../tokens/model/webhook.ts'
+import { DELIVERY, WEBHOOK } from '../columns.ts'
+import { both, long, query, short, upkeep } from './question.ts'
 import { type Dialect, isEvent, type Question, toSlice, Values } from './statements.ts'
+import { endingByLifetime, endsByExpiry, OF_ANY_ACCOUNT, rangeIn } from './token-filters.ts'
 
 const WEBHOOKS = `SELECT ${WEBHOOK.columns('w')} FROM webhooks w`
 const DELIVERIES = `SELECT ${DELIVERY.columns('d')} FROM webhook_deliveries d`
-
-export const listWebhooks = query(
-  (accountId: string) => [accountId],
-  `${WEBHOOKS} WHERE w.account_id = ?1 ORDER BY w.account_id DESC, w.id DESC`,
-  (rows) => WEBHOOK.readAll(rows),
-)
 
 export const findWebhook = query(
   (accountId: string, id: string) => [accountId, id],
@@ -30,26 +23,11 @@ export const findWebhookById = query(
   ([row]) => WEBHOOK.readOne(row),
 )
 
-export const accountsOfWebhook = accountsOf('webhooks')
-
-/** By its rows: what a transaction has recorded on SQLite is in the head only when it ends. */
-export const findLastSeq = query(
-  (accountId: string) => [accountId],
-  'SELECT CAST(coalesce(max(seq), 0) AS bigint) FROM history WHERE account_id = ?1',
-  ([row]) => row?.[0] as number,
-)
-
-export const findDelivery = query(
-  (webhookId: string, seq: number) => [webhookId, seq],
-  `${DELIVERIES} WHERE d.webhook_id = ?1 AND d.seq = ?2`,
-  ([row]) => DELIVERY.readOne(row),
-)
-
 /** How many of those that wait are looked at together. */
 const WAITING_AT_ONCE = 20
 
 /** The one that blocks a strict order is among them, whenever it is due. */
-export const listWaiting = query(
+const listWaiting = query(
   (webhookId: string) => [webhookId],
   `SELECT * FROM (${DELIVERIES} WHERE d.webhook_id = ?1 AND d.next_at IS NOT NULL ORDER BY d.next_at LIMIT ${WAITING_AT_ONCE}) AS soon
    UNION SELECT * FROM (${DELIVERIES} WHERE d.webhook_id = ?1 AND d.next_at IS NOT NULL
@@ -58,26 +36,13 @@ export const listWaiting = query(
   (rows) => DELIVERY.readAll(rows),
 )
 
-export const findBlocking = query(
-  (webhookId: string) => [webhookId],
-  `${DELIVERIES} WHERE d.webhook_id = ?1 AND d.next_at IS NOT NULL
-     AND d.seq > (SELECT position FROM webhooks WHERE id = ?1) ORDER BY d.seq DESC LIMIT 1`,
-  ([row]) => DELIVERY.readOne(row),
-)
-
-export const countWebhooks = query(
-  (accountId: string) => [accountId],
-  'SELECT CAST(count(*) AS bigint) FROM webhooks WHERE account_id = ?1',
-  ([row]) => row?.[0] as number,
-)
-
-export const countDisabled = query(
-  () => [],
+const countDisabled = query(
+  (_limit: number) => [],
   `SELECT CAST(count(*) AS bigint) FROM webhooks WHERE disabled_because IS NOT NULL AND status = 'inactive'`,
   ([row]) => row?.[0] as number,
 )
 
-export const listLagging = query(
+const listLagging = query(
   (limit: number) => [limit],
   `${WEBHOOKS} JOIN history_heads h ON h.account_id = w.account_id
    WHERE w.status = 'active' AND (h.seq > w.position OR EXISTS (
@@ -86,7 +51,26 @@ export const listLagging = query(
   (rows) => WEBHOOK.readAll(rows),
 )
 
-export function listDeliveries(
+export const webhookQuestions = {
+  listWebhooks: short(
+    query(
+      (accountId: string) => [accountId],
+      `${WEBHOOKS} WHERE w.account_id = ?1 ORDER BY w.account_id DESC, w.id DESC`,
+      (rows) => WEBHOOK.readAll(rows),
+    ),
+  ),
+  findWebhook: short(findWebhook),
+  listDeliveries: long(listDeliveries),
+  readBehind: { query: readBehind, lane: 'long' as const, account: ({ accountId }: StoredWebhook) => accountId },
+  readLagging: upkeep(both(countDisabled, listLagging, (disabled, lagging) => ({ disabled, lagging }))),
+  findDue: short(findDue),
+  findDelivering: short(
+    both(findWebhookById, listWaiting, (webhook, waiting): Delivering | undefined => webhook && { webhook, waiting }),
+  ),
+  findUnannounced: upkeep(findUnannounced),
+}
+
+function listDeliveries(
   { sign }: Dialect,
   accountId: string,
   id: string,
@@ -109,7 +93,7 @@ export function listDeliveries(
 const LOOKED_AT = 10_000
 
 /** Deliveries that were put aside, and the events after the position. Further rows of the history count as events, whatever they are. */
-export function readBehind(dialect: Dialect, webhook: StoredWebhook): Question<Behind> {
+function readBehind(dialect: Dialect, webhook: StoredWebhook): Question<Behind> {
   const actions = actionsOf(webhook)
   const values = new Values(dialect.sign)
   const [id, account] = [values.add(webhook.id), values.add(webhook.accountId)]
@@ -138,7 +122,7 @@ export function readBehind(dialect: Dialect, webhook: StoredWebhook): Question<B
 }
 
 /** What is due: an attempt, or an event after the position, unless the one that blocks a strict order has to wait. */
-export function findDue(
+function findDue(
   { sign, now }: Dialect,
   after: string,
   limit: number,
@@ -165,47 +149,27 @@ export function findDue(
   }
 }
 
-/** The receiver works: id, time, those that have first failed after which time. */
-export const WAKE_OTHERS = sharedSql(
-  'UPDATE webhook_deliveries SET next_at = ?2 WHERE webhook_id = ?1 AND next_at IS NOT NULL AND next_at > ?2 AND first_at > ?3',
-)
-/** As if for the first time: id, time. */
-export const RESTART_WAITING = sharedSql(
-  'UPDATE webhook_deliveries SET next_at = ?2, first_at = NULL, attempts = 0 WHERE webhook_id = ?1 AND next_at IS NOT NULL',
-)
-/** Id, position. */
-export const PASS_EVENTS = sharedSql('UPDATE webhooks SET position = ?2 WHERE id = ?1 AND position < ?2')
-
-/** Of those that do not wait, as many stay. Every hundredth event removes what is older. */
-const KEPT_DELIVERIES = 500
-export const isPruning = (seq: number) => seq % 100 === 0
-export const PRUNE_DELIVERIES = sharedSql(
-  `DELETE FROM webhook_deliveries WHERE webhook_id = ?1 AND next_at IS NULL AND seq < (
-     SELECT seq FROM webhook_deliveries WHERE webhook_id = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ${KEPT_DELIVERIES})`,
-)
-
-/**
- * A claim ends by the database's clock. One that lasts longer than any can was made before the clock was set back. Name, holder,
- * milliseconds.
- */
-export const claimStatement = ({ sign, now }: Dialect) =>
-  `INSERT INTO claims (name, holder, held_until) VALUES (${sign}1, ${sign}2, ${now} + ${sign}3)
-   ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, held_until = excluded.held_until
-   WHERE claims.holder = excluded.holder OR claims.held_until <= ${now} OR claims.held_until > ${now} + ${sign}3`
-/** Holder, milliseconds. */
-export const renewStatement = ({ sign, now }: Dialect) =>
-  `UPDATE claims SET held_until = ${now} + ${sign}2 WHERE holder = ${sign}1`
-export const RELEASE_CLAIMS = sharedSql('DELETE FROM claims WHERE holder = ?1')
-
-/** Id, after, before. A sealed value is random: it is found in one of the columns. */
-export const RESEAL_SECRETS = ['sealed', 'former_sealed'].map((column) =>
-  sharedSql(`UPDATE webhooks SET ${column} = ?2 WHERE id = ?1 AND ${column} = ?3`),
-)
-
-/** Whether an active token is to be announced: id, account, the earliest time at which an announcement counts. */
-export const isUnannounced = query(
-  (tokenId: string, accountId: string, since: Timestamp) => [tokenId, accountId, since],
-  `SELECT 1 FROM tokens t WHERE t.id = ?1 AND t.account_id = ?2 AND t.status = 'active' AND NOT EXISTS (
-     SELECT 1 FROM history h WHERE h.action = 'token.expiring' AND h.token_id = ?1 AND h.account_id = ?2 AND h.at >= ?3)`,
-  ([row]) => row !== undefined,
-)
+/** Active tokens that end in a range, and were not announced since the range began before their end. `windowMs` is how long before it that is. */
+function findUnannounced(
+  dialect: Dialect,
+  from: Timestamp,
+  before: Timestamp,
+  windowMs: number,
+  limit: number,
+): Question<ExpiringToken[]> {
+  const values = new Values(dialect.sign)
+  const range = rangeIn(values, from, before)
+  const [window, most] = [`CAST(${values.add(windowMs)} AS bigint)`, values.add(limit)]
+  // The last time: a look-up for each token, where PostgreSQL would read through all announcements for one that must not exist.
+  const announced = `coalesce((SELECT max(h.at) FROM history h WHERE h.action = 'token.expiring' AND h.token_id = t.id
+    AND h.account_id = t.account_id), 0)`
+  return {
+    sql: `SELECT t.account_id, t.id, t.name, t.expires_at FROM tokens t
+      WHERE ${endsByExpiry(dialect, ...range)} AND ${announced} < t.expires_at - ${window}
+      UNION ALL SELECT t.account_id, t.id, t.name, t.created_at + 1000 * s.seconds
+      FROM ${endingByLifetime(dialect, ...range, OF_ANY_ACCOUNT)}
+      AND ${announced} - 1000 * s.seconds + ${window} < t.created_at LIMIT ${most}`,
+    values: values.list,
+    read: (rows) => rows.map(([accountId, id, name, endsAt]) => ({ accountId, id, name, endsAt }) as ExpiringToken),
+  }
+}

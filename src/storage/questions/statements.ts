@@ -1,7 +1,17 @@
-// Statements that are put together, for both engines: their values, what the engines write differently, and pages.
-import type { PageRequest, Slice } from '../tokens/model/page.ts'
-import { IMPORTED } from '../tokens/record/history.ts'
-import type { Rows } from './queries.ts'
+// Statements for both engines: their values, what the engines write differently, and pages.
+import type { ListPart, PageRequest, PartRequest, Slice } from '../../tokens/model/page.ts'
+import { IMPORTED } from '../../tokens/record/history.ts'
+
+export type Rows = readonly (readonly unknown[])[]
+
+/** A statement that both engines run in the same words. `?1` is the first parameter, which PostgreSQL writes `$1`. */
+export interface SharedSql {
+  readonly sql: string
+  /** The same as PostgreSQL writes it. */
+  readonly postgresSql: string
+}
+
+export const sharedSql = (sql: string): SharedSql => ({ sql, postgresSql: sql.replaceAll('?', '$') })
 
 export type Value = string | number | Uint8Array | readonly string[] | readonly number[]
 
@@ -24,6 +34,8 @@ export interface Dialect {
   /** A column by which SQLite must not choose an index: it does not know that another one finds fewer rows. */
   withoutIndex(column: string): string
   contains(column: string, text: string): string
+  /** Tokens `t` with their sub-accounts `s`. */
+  readonly tokensWithOwners: string
   /** Of a token, by its alias in the statement. */
   foldedName(alias: string): string
   /** `four` is the parameter for as many characters. There is an index on this expression. */
@@ -110,3 +122,44 @@ export const ofAccount = (account: string) => `account_id BETWEEN ${account} AND
  */
 export const isEvent = (row: string): string =>
   `(${row}.action <> 'token.create' OR ${row}.to_facts NOT LIKE '%,"reason":"${IMPORTED}"}')`
+
+interface Looking<Row> {
+  readonly table: string
+  /** Which rows are looked at: an index has just these, in the order of their ids. */
+  readonly scope: readonly string[]
+  readonly order: string
+  /** The row has the alias `t`. */
+  readonly conditions: readonly string[]
+  readonly joins?: string
+  /** The first one is null for a row that does not match. */
+  readonly columns: string
+  readonly read: ReadRow<Row>
+}
+
+/** The order of most lists. */
+export const ID_ORDER = 'account_id DESC, id DESC'
+
+/**
+ * A part of a list that is read to its end. It looks at a fixed number of rows in the order of the list and returns those that match, so that
+ * it costs the same whatever the filters are.
+ */
+export function partOf<Row>(
+  values: Values,
+  { before, size }: PartRequest,
+  looking: Looking<Row>,
+): Question<ListPart<Row>> {
+  const { table, scope, order, conditions, joins = '', columns, read } = looking
+  const wanted = [...scope, ...values.conditions([[before, (parameter) => `id < ${parameter}`]])]
+  return {
+    sql: `WITH looked AS MATERIALIZED (
+        SELECT id AS looked_at FROM ${table} WHERE ${wanted.join(' AND ')} ORDER BY ${order} LIMIT ${values.add(size)}
+      )
+      SELECT looked_at, ${columns} FROM looked
+      LEFT JOIN ${table} t ON ${['t.id = looked_at', ...conditions].join(' AND ')} ${joins} ORDER BY looked_at DESC`,
+    values: values.list,
+    read: (rows) => ({
+      rows: rows.filter(([, first]) => first !== null).map((row) => read(row, 1)),
+      next: rows.length < size ? undefined : (rows.at(-1)?.[0] as string),
+    }),
+  }
+}

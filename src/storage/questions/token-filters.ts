@@ -1,9 +1,7 @@
-// What is asked of tokens, for both engines: the filters of lists, the overview, and those that end soon.
-import type { OverviewCounts, OverviewQuestion } from '../tokens/model/overview.ts'
-import type { Sort, TokenFilter } from '../tokens/model/page.ts'
-import { type ExpiringToken, idFloor, type Status, type Timestamp } from '../tokens/model/token.ts'
-import { subAccountRow, toSubAccountRow } from './columns.ts'
-import { type Dialect, type Question, Values } from './statements.ts'
+// Which tokens are wanted: the filters and orders of lists, and those that end in a range.
+import type { Sort, TokenFilter } from '../../tokens/model/page.ts'
+import { idFloor, type Timestamp } from '../../tokens/model/token.ts'
+import type { Dialect, Values } from './statements.ts'
 
 /** Whether a token `t` is older than its sub-account's policy lets it become. Its time may have been altered: nothing is added. */
 export const outlived = ({ oneOf, maxLifetime }: Dialect, account: string, time: string) => `(
@@ -30,6 +28,13 @@ export const endingByLifetime = (dialect: Dialect, from: string, before: string,
     WHEN t.expires_at < ${from} THEN false ELSE t.created_at < t.expires_at - 1000 * s.seconds END`,
   )}`
 
+/** All sub-accounts with a policy, by the index of these. */
+export const OF_ANY_ACCOUNT = `account_id > ''`
+
+/** Two times as values of a statement. */
+export const rangeIn = (values: Values, from: Timestamp, before: Timestamp) =>
+  [`CAST(${values.add(from)} AS bigint)`, `CAST(${values.add(before)} AS bigint)`] as const
+
 /** Whether a token `t` is of a suspended sub-account. */
 export const ofSuspended = ({ oneOf }: Dialect, account: string, owner = 't.sub_account_id') =>
   oneOf(owner, `SELECT id FROM sub_accounts WHERE account_id = ${account} AND suspended_at IS NOT NULL`)
@@ -38,7 +43,7 @@ export const ofSuspended = ({ oneOf }: Dialect, account: string, owner = 't.sub_
 const ofLongSuspended = ({ oneOf }: Dialect, account: string, time: string, owner: string) =>
   oneOf(owner, `SELECT id FROM sub_accounts WHERE account_id = ${account} AND suspended_at < ${time}`)
 
-const NEVER_USED = 'NOT EXISTS (SELECT 1 FROM last_used WHERE token_id = t.id)'
+export const NEVER_USED = 'NOT EXISTS (SELECT 1 FROM last_used WHERE token_id = t.id)'
 
 /** A row that is found by itself, such as a match of the search index, costs as much as this many entries of an index in their order. */
 export const ENTRIES_PER_ROW = 15
@@ -133,107 +138,4 @@ function rangeOf(from: Timestamp | undefined, before: Timestamp | undefined): re
 function earlier(one: Timestamp | undefined, other: Timestamp | undefined): Timestamp | undefined {
   if (one === undefined || other === undefined) return one ?? other
   return Math.min(one, other)
-}
-
-export function readOverview(dialect: Dialect, accountId: string, asked: OverviewQuestion): Question<OverviewCounts> {
-  const values = new Values(dialect.sign)
-  const account = values.add(accountId)
-  const [now, soon] = [values.add(asked.expiredBefore - 1), values.add(asked.expiringBefore)]
-  const after = `CAST(${values.add(asked.expiredBefore)} AS bigint)`
-  const ids = asked.subAccounts ? values.add(asked.subAccounts) : undefined
-  const within = (column: string) => (ids === undefined ? 'true' : dialect.among(column, ids))
-  const count = (conditions: string, accountId = 't.account_id') => `(SELECT count(*) FROM tokens t
-    WHERE ${accountId} = ${account} AND ${within('t.sub_account_id')} AND ${conditions} AND ${dialect.inTime('t.no')})`
-  const owners = `FROM sub_accounts s WHERE s.account_id = ${account} AND ${within('s.id')}`
-  const scope = ids === undefined ? `scope = ${account}` : dialect.oneOf('scope', `SELECT s.id ${owners}`)
-  const stored = (status: Status) => `(SELECT CAST(coalesce(sum(count), 0) AS bigint) FROM token_counts
-    WHERE status = '${status}' AND ${scope})`
-  const floors = asked.weeks.map((time) => values.add(idFloor('tok', time)))
-  const tooOld = outlived(dialect, account, now)
-  const counts = {
-    active: stored('active'),
-    inactive: stored('inactive'),
-    neverUsed: count(NEVER_USED),
-    idle: count(
-      `t.id < ${values.add(idFloor('tok', asked.idleSince))}
-       AND coalesce((SELECT at FROM last_used WHERE token_id = t.id), 0) < ${values.add(asked.idleSince)}`,
-    ),
-    expired: count(`t.status = 'active' AND (t.expires_at <= ${now} OR ${tooOld})`),
-    suspendedTokens: count(
-      `${ofSuspended(dialect, account)} AND t.status = 'active' AND (t.expires_at IS NULL OR t.expires_at > ${now})
-       AND NOT ${tooOld}`,
-      dialect.withoutIndex('t.account_id'),
-    ),
-    expiring: `${count(endsByExpiry(dialect, after, soon))} + (SELECT count(*) FROM ${endingByLifetime(
-      dialect,
-      after,
-      soon,
-      `account_id = ${account} AND ${within('id')}`,
-    )} AND ${dialect.inTime('t.no')})`,
-    subAccounts: `(SELECT count(*) ${owners})`,
-    suspended: `(SELECT count(s.suspended_at) ${owners})`,
-  }
-  const made = floors.slice(1).map((end, week) => count(`t.id >= ${floors[week]} AND t.id < ${end}`))
-  const [ofWeeks, ofLargest] = [Object.keys(counts).length, Object.keys(counts).length + made.length]
-  return {
-    sql: `SELECT counted.*, page.* FROM (SELECT ${[...Object.values(counts), ...made].join(', ')}) AS counted LEFT JOIN (
-        SELECT * FROM (SELECT ${subAccountRow('s')} ${owners}) AS owner
-        ORDER BY active + inactive DESC, id DESC LIMIT ${values.add(asked.largest)}
-      ) AS page ON true ORDER BY page.active + page.inactive DESC, page.id DESC`,
-    values: values.list,
-    read: (rows) => {
-      const [numbers = []] = rows as number[][]
-      const named = Object.fromEntries(Object.keys(counts).map((name, n) => [name, numbers[n]]))
-      const { active, inactive, ...others } = named as Record<keyof typeof counts, number>
-      const found = rows.filter((row) => row[ofLargest] !== null)
-      const largest = found.map((row) => toSubAccountRow(row, ofLargest))
-      return { ...others, tokens: { active, inactive }, made: numbers.slice(ofWeeks, ofLargest), largest }
-    },
-  }
-}
-
-/** All sub-accounts with a policy, by the index of these. */
-const OF_ANY_ACCOUNT = `account_id > ''`
-
-/** Of all accounts. */
-export function countExpiring(dialect: Dialect, from: Timestamp, before: Timestamp): Question<number> {
-  const values = new Values(dialect.sign)
-  const range = [values.add(from), values.add(before)].map((parameter) => `CAST(${parameter} AS bigint)`) as [
-    string,
-    string,
-  ]
-  return {
-    sql: `SELECT CAST((SELECT count(*) FROM tokens t WHERE ${endsByExpiry(dialect, ...range)})
-      + (SELECT count(*) FROM ${endingByLifetime(dialect, ...range, OF_ANY_ACCOUNT)}) AS bigint)`,
-    values: values.list,
-    read: ([row]) => row?.[0] as number,
-  }
-}
-
-/** Such tokens that were not announced since the range began before their end. `windowMs` is how long before it that is. */
-export function findUnannounced(
-  dialect: Dialect,
-  from: Timestamp,
-  before: Timestamp,
-  windowMs: number,
-  limit: number,
-): Question<ExpiringToken[]> {
-  const values = new Values(dialect.sign)
-  const range = [values.add(from), values.add(before)].map((parameter) => `CAST(${parameter} AS bigint)`) as [
-    string,
-    string,
-  ]
-  const [window, most] = [`CAST(${values.add(windowMs)} AS bigint)`, values.add(limit)]
-  // The last time: a look-up for each token, where PostgreSQL would read through all announcements for one that must not exist.
-  const announced = `coalesce((SELECT max(h.at) FROM history h WHERE h.action = 'token.expiring' AND h.token_id = t.id
-    AND h.account_id = t.account_id), 0)`
-  return {
-    sql: `SELECT t.account_id, t.id, t.name, t.expires_at FROM tokens t
-      WHERE ${endsByExpiry(dialect, ...range)} AND ${announced} < t.expires_at - ${window}
-      UNION ALL SELECT t.account_id, t.id, t.name, t.created_at + 1000 * s.seconds
-      FROM ${endingByLifetime(dialect, ...range, OF_ANY_ACCOUNT)}
-      AND ${announced} - 1000 * s.seconds + ${window} < t.created_at LIMIT ${most}`,
-    values: values.list,
-    read: (rows) => rows.map(([accountId, id, name, endsAt]) => ({ accountId, id, name, endsAt }) as ExpiringToken),
-  }
 }

@@ -1,23 +1,31 @@
-// What is asked of the history, for both engines: lists, and the feed of one account.
-
-import type { FeedRange } from '../tokens/event-ports.ts'
-import type { Action } from '../tokens/model/actions.ts'
-import type { Slice } from '../tokens/model/page.ts'
+// What is asked of the history: lists, and the feed of one account.
+import type { FeedRange } from '../../tokens/event-ports.ts'
+import { ANY, REVOKING } from '../../tokens/model/actions.ts'
+import type { Slice } from '../../tokens/model/page.ts'
 import {
   type FeedFilter,
   type FeedRow,
   type HistoryQuery,
   type ListedHistoryRow,
   toHistoryRow,
-} from '../tokens/record/history.ts'
-import { HISTORY_ROW } from './columns.ts'
+} from '../../tokens/record/history.ts'
+import { HISTORY_ROW } from '../columns.ts'
+import { long, short } from './question.ts'
 import { type Dialect, isEvent, pageOf, type Question, toSlice, Values } from './statements.ts'
 
-export function listHistory(
-  dialect: Dialect,
-  accountId: string,
-  query: HistoryQuery,
-): Question<Slice<ListedHistoryRow>> {
+export const historyQuestions = {
+  listHistory: long(listHistory),
+  readFeed: long(readFeed),
+  readHeads: short(({ sign, among }: Dialect, accountIds: readonly string[]): Question<Map<string, number>> => {
+    return {
+      sql: `SELECT account_id, seq FROM history_heads WHERE ${among('account_id', `${sign}1`)}`,
+      values: [accountIds],
+      read: (rows) => new Map(rows.map(([accountId, seq]) => [accountId as string, seq as number])),
+    }
+  }),
+}
+
+function listHistory(dialect: Dialect, accountId: string, query: HistoryQuery): Question<Slice<ListedHistoryRow>> {
   const values = new Values(dialect.sign)
   const account = values.add(accountId)
   const conditions = values.conditions([
@@ -97,25 +105,21 @@ const subAccountOfItem = ({ subAccountOf }: Dialect, account: string) => `(
   SELECT ${subAccountOf('c.to_facts')} FROM history c
   WHERE c.token_id = item.token_id AND c.account_id = ${account} AND c.action = 'token.create' ORDER BY c.seq LIMIT 1)`
 
-const REVOCATIONS = [
-  'token.rotate',
-  'token.delete',
-  'key.revoke',
-  'session.revoke',
-  'sub-account.portal-end',
-] satisfies readonly Action[]
-
-/** A token that was switched off and a sub-account that was suspended are distinguished from other changes by their facts. */
+/** What `takesAccess` says, of rows as they are stored. */
 function revokes({ contains, withoutMetadata }: Dialect): string {
   const facts = withoutMetadata('to_facts')
-  const suspends = `${contains(facts, `'"suspendedAt":'`)} AND NOT ${contains(facts, `'"suspendedAt":null'`)}`
-  return `(action IN ('${REVOCATIONS.join("', '")}')
-    OR (action = 'token.update' AND ${contains(facts, `'"status":"inactive"'`)})
-    OR (action = 'sub-account.update' AND ${suspends}))`
+  const has = (json: string) => contains(facts, `'${json}'`)
+  const conditions = REVOKING.map(({ action, field, value }) => {
+    if (field === undefined) return `action = '${action}'`
+    const isSo =
+      value === ANY ? `${has(`"${field}":`)} AND NOT ${has(`"${field}":null`)}` : has(`"${field}":"${value}"`)
+    return `(action = '${action}' AND ${isSo})`
+  })
+  return `(${conditions.join(' OR ')})`
 }
 
 /** A range of numbers: a filter leaves out rows of it, but never makes the statement look at more. */
-export function readFeed(
+function readFeed(
   dialect: Dialect,
   accountId: string,
   { after, upTo, limit }: FeedRange,
@@ -144,14 +148,5 @@ export function readFeed(
         const [id, name] = row.slice(-2) as [string, string | null]
         return { ...toHistoryRow(HISTORY_ROW.read(row, 0)), subAccount: name === null ? null : { id, name } }
       }),
-  }
-}
-
-export function readHeads(dialect: Dialect, accountIds: readonly string[]): Question<Map<string, number>> {
-  const values = new Values(dialect.sign)
-  return {
-    sql: `SELECT account_id, seq FROM history_heads WHERE ${dialect.among('account_id', values.add(accountIds))}`,
-    values: values.list,
-    read: (rows) => new Map(rows.map(([accountId, seq]) => [accountId as string, seq as number])),
   }
 }
