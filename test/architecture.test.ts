@@ -152,7 +152,7 @@ test('only config.ts reads the environment, and only main.ts sets the exit code'
 })
 
 test('the whole store is known to its engines and to what opens or wraps it: all else takes the ports that it uses', () => {
-  const whole = /import type \{[^}]*\bStore\b[^}]*\} from '[^']*\/ports\.ts'/
+  const whole = /import type \{[^}]*\bStore\b[^}]*\} from '[^']*\/store\.ts'/
   const knowing = sources.filter((file) => whole.test(readFileSync(join(root, file), 'utf8')))
   const engines = ['src/storage/postgres/store.ts', 'src/storage/sqlite/store.ts']
   const wrapping = ['src/http/observe/metrics.ts', 'src/tokens/gate.ts']

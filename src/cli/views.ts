@@ -3,7 +3,7 @@ import type { HistoryEntry, RecentVerifications, SubAccount, Token, Usage } from
 import type { Json } from '../tokens/model/fields.ts'
 import { toTime, toTimeOrNull } from '../tokens/model/times.ts'
 import type { Account } from '../tokens/model/token.ts'
-import type { TokenRow } from '../tokens/ports.ts'
+import type { TokenRow } from '../tokens/service/ports.ts'
 import type { Row } from './output.ts'
 
 export type View = Readonly<Record<string, Json>>

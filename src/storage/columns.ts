@@ -31,8 +31,8 @@ import {
   type TokenRecord,
 } from '../tokens/model/token.ts'
 import type { StoredDelivery, StoredWebhook } from '../tokens/model/webhook.ts'
-import type { ExportedRow, StampedSubAccountRow, TokenRow } from '../tokens/ports.ts'
 import type { KeptRequest, StoredHistoryRow } from '../tokens/record/history.ts'
+import type { ExportedRow, StampedSubAccountRow, TokenRow } from '../tokens/service/ports.ts'
 import type { Stamped } from '../tokens/trust/stamp.ts'
 import type { FoundRows } from '../tokens/trust/verdict.ts'
 

@@ -1,10 +1,10 @@
 // The history of an account from a position on: which accounts have news, and the rows that a reader may see. Event streams and
 // webhooks read it.
 import { Failure } from './errors.ts'
-import type { AccountFeedStore } from './event-ports.ts'
+import type { AccountFeedStore } from './history/ports.ts'
 import type { Caller } from './model/permissions.ts'
-import type { Parts } from './ports.ts'
 import { type Cursor, type FeedFilter, type FeedRow, NOT_A_POSITION } from './record/history.ts'
+import type { Parts } from './trust/parts.ts'
 import type { Stamps } from './trust/vault.ts'
 
 /** Before the first entry of the history, for every caller. */

@@ -5,9 +5,10 @@ import { type Page, type PageRequest, type Slice, toPage } from './model/page.ts
 import { type Caller, type Permissions, requireWithin, storePermissions } from './model/permissions.ts'
 import { toTime } from './model/times.ts'
 import { type AccountKey, newId, type Timestamp } from './model/token.ts'
-import type { KeyQuery, KeyStore, Parts, RequestStore, SubAccountStore } from './ports.ts'
 import type { Origin } from './record/history.ts'
+import type { KeyQuery, KeyStore, RequestStore, SubAccountStore } from './service/ports.ts'
 import { newCredential } from './trust/credential.ts'
+import type { Parts } from './trust/parts.ts'
 
 export interface NewKey {
   readonly name: string

@@ -1,4 +1,4 @@
-// The interface that the domain requires of a store for bulk operations. The guarantees of ports.ts hold for it, too.
+// The interface that the domain requires of a store for bulk operations. The guarantees of store.ts hold for it, too.
 import type { NewBulk } from './bulk-plan.ts'
 import type { ChosenTokens, StoredBulk, StoredPart } from './model/bulk.ts'
 import type { PageRequest, Slice, TokenQuery } from './model/page.ts'

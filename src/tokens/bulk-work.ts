@@ -5,11 +5,11 @@ import { randomUUID } from 'node:crypto'
 import type { BulkStore } from './bulk-ports.ts'
 import { CLAIM_MS } from './dispatch.ts'
 import { Failure, type FailureCode } from './errors.ts'
-import type { ClaimStore } from './event-ports.ts'
 import { nextPart, type StoredBulk } from './model/bulk.ts'
 import { BULK_OPERATIONS, BULK_PARTS } from './model/tables.ts'
-import type { Parts } from './ports.ts'
+import type { Parts } from './trust/parts.ts'
 import { isGenuine, type Stamped } from './trust/stamp.ts'
+import type { ClaimStore } from './webhooks/ports.ts'
 
 const MAX_STEPS_AT_ONCE = 4
 const LOOKED_AT_ONCE = 500

@@ -7,8 +7,9 @@ import { type BulkRequest, type ChosenTokens, NOTHING_DONE, queryOf, type Stored
 import { type Page, type PageRequest, readTokenQuery, scopedQuery, type TokenQuery, toPage } from './model/page.ts'
 import type { Caller } from './model/permissions.ts'
 import { newId } from './model/token.ts'
-import type { Parts, RequestStore, TokenRow, TokenStore } from './ports.ts'
 import type { Origin } from './record/history.ts'
+import type { RequestStore, TokenRow, TokenStore } from './service/ports.ts'
+import type { Parts } from './trust/parts.ts'
 
 export type BulkPorts = BulkStore & RequestStore & Pick<TokenStore, 'listTokens'>
 

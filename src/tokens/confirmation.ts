@@ -1,9 +1,10 @@
 // Waits until every verifier has confirmed what was decided in an account, or can no longer decide by what was before it. All that
 // waits in this process asks the store together.
-import type { HistoryFeed, VerifierStore } from './event-ports.ts'
+
 import { Sightings, type Standing, standingOf, type Verifier } from './model/lease.ts'
 import { ALL_ACCOUNTS } from './model/permissions.ts'
 import { Recent } from './recent.ts'
+import type { HistoryFeed, VerifierStore } from './verifiers/ports.ts'
 
 /** How often this process looks for leases that have run out, while there are any verifiers. */
 const SWEEP_MS = 2_000

@@ -2,13 +2,14 @@
 // for those without an order, whose events that take long hold up no other. A request is abandoned when the claim may have run out, so that two processes never send to one receiver at the same time.
 import { randomUUID } from 'node:crypto'
 import { AccountFeed } from './account-feed.ts'
-import type { AccountFeedStore, ClaimStore, Delivering, DeliveryStore, DueWebhook, Receivers } from './event-ports.ts'
+import type { AccountFeedStore } from './history/ports.ts'
 import { nextStep, type Outcome } from './model/delivery.ts'
 import { WEBHOOKS } from './model/tables.ts'
 import { actionsOf, deliveryId, type StoredWebhook } from './model/webhook.ts'
-import type { Parts } from './ports.ts'
 import type { FeedRow } from './record/history.ts'
+import type { Parts } from './trust/parts.ts'
 import { isGenuine } from './trust/stamp.ts'
+import type { ClaimStore, Delivering, DeliveryStore, DueWebhook, Receivers } from './webhooks/ports.ts'
 import { openSecrets } from './webhooks.ts'
 
 /** Another process can take over so long after one was killed. Claims are renewed while something is sent. */

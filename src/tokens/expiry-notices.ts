@@ -1,8 +1,8 @@
 // Announces tokens that end soon: a row of the history, made by the service, which reaches events, webhooks and the console alike.
 // The history also says what was announced, so that nothing else has to be kept.
 
-import type { ExpiryStore, ExpiryWindow } from './event-ports.ts'
-import type { Parts } from './ports.ts'
+import type { Parts } from './trust/parts.ts'
+import type { ExpiryStore, ExpiryWindow } from './webhooks/ports.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 

@@ -5,9 +5,10 @@ import { Failure } from './errors.ts'
 import { type ListPart, scopedQuery, type TokenFilter } from './model/page.ts'
 import type { Caller } from './model/permissions.ts'
 import type { AccountKey, SubAccountRow, Token } from './model/token.ts'
-import type { ExportStore, Parts, ReportStore, SubAccountStore } from './ports.ts'
 import type { HistoryFilter, ListedHistoryRow } from './record/history.ts'
+import type { ExportStore, ReportStore, SubAccountStore } from './service/ports.ts'
 import { type TokenViews, viewFor } from './token-views.ts'
+import type { Parts } from './trust/parts.ts'
 
 export type ExportPorts = ExportStore & Pick<SubAccountStore, 'findSubAccount'> & Pick<ReportStore, 'listHistory'>
 

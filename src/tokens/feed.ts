@@ -1,10 +1,10 @@
 // Follows the histories of all accounts for everybody in this process who waits for a change: the store is asked once for all of
 // them. Remembers the last changes, and which positions were handed out between them.
 
-import type { HistoryFeed } from './event-ports.ts'
 import { FORGOTTEN_AFTER } from './model/actions.ts'
 import { type Change, MOST_NEWS } from './model/lease.ts'
 import { Recent } from './recent.ts'
+import type { HistoryFeed } from './verifiers/ports.ts'
 
 /** Positions that callers come back with: one for each call that waits, and some that were lost. */
 const POSITIONS = 20_000

@@ -2,7 +2,7 @@
 // waits until every verifier has confirmed all that was decided in the account up to then.
 import type { Confirmation } from './confirmation.ts'
 import { Failure, type FailureCode, failure } from './errors.ts'
-import type { Store } from './ports.ts'
+import type { Store } from './store.ts'
 
 /** The accounts in which a request has changed something, or may have. */
 type Accounts = Set<string>

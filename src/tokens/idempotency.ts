@@ -5,8 +5,9 @@ import { Failure } from './errors.ts'
 import type { Caller } from './model/permissions.ts'
 import type { TokenRecord } from './model/token.ts'
 import { type NewToken, newTokenFields } from './model/update.ts'
-import type { Parts, RequestStore } from './ports.ts'
 import type { Idempotency, KeptRequest, Origin } from './record/history.ts'
+import type { RequestStore } from './service/ports.ts'
+import type { Parts } from './trust/parts.ts'
 import { STAMP_BYTES, type Stamps } from './trust/vault.ts'
 
 type Operation =

@@ -5,18 +5,18 @@ import { type AskedOnce, askedOnce, findFormer, requestStamp } from './idempoten
 import { candidatesIn, type Text } from './leaks/candidates.ts'
 import { type Caller, requireRight, sees } from './model/permissions.ts'
 import type { AccountKey, ListedToken, Timestamp } from './model/token.ts'
+import type { KeptRequest, Origin } from './record/history.ts'
 import type {
   IdentityStore,
   KeyStore,
-  Parts,
   ReportStore,
   RequestStore,
-  ScopeStore,
   TokenRow,
   TokenStore,
   VerificationStore,
-} from './ports.ts'
-import type { KeptRequest, Origin } from './record/history.ts'
+} from './service/ports.ts'
+import type { ScopeStore } from './store.ts'
+import type { Parts } from './trust/parts.ts'
 import type { Candidate } from './trust/verdict.ts'
 import { kindOfCredential } from './verify/credential-format.ts'
 import { judge } from './verify/verdict.ts'

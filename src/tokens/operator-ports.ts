@@ -1,4 +1,4 @@
-// The interfaces that the operator's commands require of a store. The guarantees of ports.ts hold for them, too.
+// The interfaces that the operator's commands require of a store. The guarantees of store.ts hold for them, too.
 import type { StoredRow, Table } from './model/table.ts'
 import type { Timestamp, TokenRecord } from './model/token.ts'
 import type { ChainLink } from './record/history.ts'

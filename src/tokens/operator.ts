@@ -16,11 +16,12 @@ import {
 } from './model/token.ts'
 import { type NewSubAccount, type NewToken, newSubAccountFields } from './model/update.ts'
 import type { ImportStore, NameAsked, OwnerStore } from './operator-ports.ts'
-import type { AccountStore, IdentityStore, Parts, SubAccountStore, TokenStore, VerificationStore } from './ports.ts'
 import type { IMPORTED, Origin } from './record/history.ts'
 import { sealToken } from './sealed-token.ts'
+import type { AccountStore, IdentityStore, SubAccountStore, TokenStore, VerificationStore } from './service/ports.ts'
 import { maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
 import type { KeyRing, VaultStore } from './trust/key-ring.ts'
+import type { Parts } from './trust/parts.ts'
 import { credentialContext } from './trust/vault.ts'
 import { kindOfCredential } from './verify/credential-format.ts'
 

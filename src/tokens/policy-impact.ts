@@ -1,7 +1,7 @@
 // Which tokens another policy of their sub-account would cut off, before it is saved.
 import type { Caller } from './model/permissions.ts'
 import type { SubAccount, Timestamp } from './model/token.ts'
-import type { ActivityStore, TokenRow, TokenStore } from './ports.ts'
+import type { ActivityStore, TokenRow, TokenStore } from './service/ports.ts'
 import { type PolicyOwner, parsePolicy, type ReadyPolicy } from './verify/policy.ts'
 import { type Loss, lossesOf } from './verify/policy-impact.ts'
 

@@ -5,10 +5,12 @@ import { BY_PORTAL, type Caller, hasRight, PORTAL_USES, sees } from './model/per
 import { endOfCode, endWithin, makerOf, type PortalRequest, type PortalSession, usesOf } from './model/portal.ts'
 import { ACCOUNT_KEYS, PORTAL_SESSIONS, SESSIONS } from './model/tables.ts'
 import { newId, type SubAccount, type Timestamp } from './model/token.ts'
-import type { IdentityStore, Parts, PortalStore, SubAccountStore } from './ports.ts'
+import type { PortalStore } from './portal/ports.ts'
 import type { Origin } from './record/history.ts'
+import type { IdentityStore, SubAccountStore } from './service/ports.ts'
 import type { RightsIn } from './sessions.ts'
 import { endOfKey, endOfPortal, endOfSession, requireNotEnded } from './trust/authority.ts'
+import type { Parts } from './trust/parts.ts'
 import { isGenuine } from './trust/stamp.ts'
 
 /** Of codes and sessions. No credential of ours begins so. */

@@ -3,8 +3,8 @@ import { AccountFeed } from './account-feed.ts'
 import { AccountKeys, type KeyPorts } from './account-keys.ts'
 import { Bulk, type BulkPorts } from './bulk.ts'
 import { Failure } from './errors.ts'
-import type { AccountFeedStore } from './event-ports.ts'
 import { type ExportPorts, Exports } from './exports.ts'
+import type { AccountFeedStore } from './history/ports.ts'
 import { type AskedOnce, askedOnce, creationFields, isSameAnswer, once } from './idempotency.ts'
 import { type LeakPorts, Leaks } from './leaks.ts'
 import type { JsonObject } from './model/fields.ts'
@@ -23,33 +23,32 @@ import {
   type SubAccountUpdate,
   type TokenUpdate,
 } from './model/update.ts'
+import type { SessionStore } from './people/ports.ts'
 import type { Expected, TokenChange } from './plan.ts'
 import { type PolicyImpact, policyImpact } from './policy-impact.ts'
 import { Portal, type PortalPorts } from './portal.ts'
+import type { HistoryRequest, KeptRequest, ListedHistoryRow, Origin } from './record/history.ts'
+import { sealToken } from './sealed-token.ts'
 import type {
   ActivityStore,
   IdentityStore,
-  Parts,
   ReportStore,
-  RequestScope,
   RequestStore,
-  ScopeStore,
-  SessionStore,
   SubAccountQuery,
   SubAccountStore,
   TokenRow,
   TokenStore,
-  UsageStore,
-} from './ports.ts'
-import type { HistoryRequest, KeptRequest, ListedHistoryRow, Origin } from './record/history.ts'
-import { sealToken } from './sealed-token.ts'
+} from './service/ports.ts'
 import { Sessions } from './sessions.ts'
+import type { RequestScope, ScopeStore } from './store.ts'
 import { type TokenView, TokenViews, type ViewPorts, viewFor } from './token-views.ts'
 import { endOfKey, requireNotEnded } from './trust/authority.ts'
 import { maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
 import type { VaultStore } from './trust/key-ring.ts'
+import type { Parts } from './trust/parts.ts'
 import { isGenuine, type Stamped } from './trust/stamp.ts'
 import { credentialContext } from './trust/vault.ts'
+import type { UsageStore } from './usage/ports.ts'
 import { type BusyToken, Usage } from './usage.ts'
 import { type Explanation, Verification, type VerificationPorts } from './verification.ts'
 import { codeOfReason } from './verify/answer.ts'

@@ -1,8 +1,8 @@
 // Commits the calls of many verifiers together: each commit is durable, and a thousand verifiers at rest make a few hundred calls a
 // second.
 import { Failure } from './errors.ts'
-import type { Renewal, VerifierStore } from './event-ports.ts'
 import type { Verifier } from './model/lease.ts'
+import type { Renewal, VerifierStore } from './verifiers/ports.ts'
 
 /** How long a call waits for others, unless a change waits for it. */
 const GATHERING_MS = 250

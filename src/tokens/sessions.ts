@@ -7,9 +7,10 @@ import { BY_OIDC, type Caller, type Permissions } from './model/permissions.ts'
 import { endOf, isDue, type StoredSession, storedUserAgent } from './model/session.ts'
 import { SESSIONS } from './model/tables.ts'
 import { newId } from './model/token.ts'
-import type { Parts, SessionStore } from './ports.ts'
+import type { SessionStore } from './people/ports.ts'
 import type { Origin } from './record/history.ts'
 import { endOfSession, requireNotEnded } from './trust/authority.ts'
+import type { Parts } from './trust/parts.ts'
 import { isGenuine } from './trust/stamp.ts'
 
 const COOKIE_BYTES = 32

@@ -3,10 +3,12 @@ import { Failure, failure } from './errors.ts'
 import { type Caller, seesUse } from './model/permissions.ts'
 import { NO_ACTIVITY, type RecentUses, shownInDetails, type Timestamp, type Token } from './model/token.ts'
 import { NO_USES, recentQuestion, recentUses } from './model/usage.ts'
-import type { ActivityStore, ExportedRow, Parts, TokenRow, UsageStore } from './ports.ts'
+import type { ActivityStore, ExportedRow, TokenRow } from './service/ports.ts'
 import { maskOf, NOT_STORED } from './trust/credential.ts'
 import { KeyNotGiven, lacksKey, type VaultStore } from './trust/key-ring.ts'
+import type { Parts } from './trust/parts.ts'
 import { listedState } from './trust/verdict.ts'
+import type { UsageStore } from './usage/ports.ts'
 
 export interface TokenView {
   readonly details?: boolean

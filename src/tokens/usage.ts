@@ -19,7 +19,9 @@ import {
   type UsageRange,
   usageQuestion,
 } from './model/usage.ts'
-import type { Parts, SubAccountStore, TokenRow, TokenStore, UsageStore, UseStore } from './ports.ts'
+import type { SubAccountStore, TokenRow, TokenStore } from './service/ports.ts'
+import type { Parts } from './trust/parts.ts'
+import type { UsageStore, UseStore } from './usage/ports.ts'
 import { RECENT_DAYS, type RecentVerifications } from './verify/recent-verifications.ts'
 
 /** In one transaction, which must not delay changes. */

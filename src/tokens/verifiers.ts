@@ -1,7 +1,6 @@
 // Verifiers: processes that verify credentials by what they remember, and hold a lease for it. See model/lease.ts.
 import { Confirmation, type ConfirmationEvents } from './confirmation.ts'
 import { Failure } from './errors.ts'
-import type { HistoryFeed, VerifierStore } from './event-ports.ts'
 import { Feed } from './feed.ts'
 import { type Change, type Forget, LEASE_SECONDS, toForget, type Verifier } from './model/lease.ts'
 import { type Page, type PageRequest, toPage } from './model/page.ts'
@@ -11,6 +10,7 @@ import { Recent } from './recent.ts'
 import type { Origin } from './record/history.ts'
 import { Renewals } from './renewals.ts'
 import type { Stamps } from './trust/vault.ts'
+import type { HistoryFeed, VerifierStore } from './verifiers/ports.ts'
 
 /**
  * The part of a term after which a call is answered; a little less, at random, so that not all come back together. Two of them and some

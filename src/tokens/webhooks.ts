@@ -1,7 +1,6 @@
 // The webhooks of an account: made, listed, changed, tested and deleted by callers who may. What is sent to them, and when, is in
 // dispatch.ts.
 import { Failure } from './errors.ts'
-import type { ChangedWebhook, DeliveryStore, Receivers, WebhookStore } from './event-ports.ts'
 import { askedOnce, once } from './idempotency.ts'
 import type { Outcome } from './model/delivery.ts'
 import { type Page, type PageRequest, toPage } from './model/page.ts'
@@ -16,11 +15,13 @@ import {
   shownUrl,
   type WebhookUpdate,
 } from './model/webhook.ts'
-import type { Parts, RequestStore } from './ports.ts'
 import type { KeptRequest, Origin } from './record/history.ts'
+import type { RequestStore } from './service/ports.ts'
 import type { VaultStore } from './trust/key-ring.ts'
+import type { Parts } from './trust/parts.ts'
 import { webhookContext } from './trust/vault.ts'
 import type { WebhookChange } from './webhook-plan.ts'
+import type { ChangedWebhook, DeliveryStore, Receivers, WebhookStore } from './webhooks/ports.ts'
 
 /** A webhook, and how many events it has not got yet. */
 export interface WebhookView {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { type FailureCode, reasonOf } from '../../src/tokens/errors.ts'
-import type { Store } from '../../src/tokens/ports.ts'
+import type { Store } from '../../src/tokens/store.ts'
 import { type Engine, type Estate, openedBefore } from '../support/estate.ts'
 import type { Ask, Heard } from '../support/http.ts'
 import { assertTellsNothing } from '../support/traces.ts'

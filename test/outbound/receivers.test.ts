@@ -4,9 +4,9 @@ import type { networkInterfaces } from 'node:os'
 import { after, before, describe, test } from 'node:test'
 import { Names } from '../../src/outbound/names.ts'
 import { HttpReceivers, type Resolve, retryAfterOf } from '../../src/outbound/receivers.ts'
-import type { Message } from '../../src/tokens/event-ports.ts'
 import { parseAddress, parseBlock } from '../../src/tokens/verify/addresses.ts'
 import { isPublicAddress } from '../../src/tokens/verify/public-addresses.ts'
+import type { Message } from '../../src/tokens/webhooks/ports.ts'
 import { WebhookReceiver } from '../support/webhook-receiver.ts'
 
 /** Each stands for the receiver below where a system lets it, or for something that only this machine reaches. */

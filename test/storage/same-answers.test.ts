@@ -10,7 +10,8 @@ import {
   type SubAccount,
   type TokenRecord,
 } from '../../src/tokens/model/token.ts'
-import type { Store, TokenRow } from '../../src/tokens/ports.ts'
+import type { TokenRow } from '../../src/tokens/service/ports.ts'
+import type { Store } from '../../src/tokens/store.ts'
 import { names as fewLetters, sorts } from '../support/oracle.ts'
 import { openEmptyPostgres, PATIENT } from '../support/postgres.ts'
 import { anyCharacter, fc } from '../support/properties.ts'

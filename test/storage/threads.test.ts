@@ -13,7 +13,7 @@ import { Connection, inTime } from '../../src/storage/sqlite/sqlite-connection.t
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts'
 import type { EndedThread } from '../../src/storage/sqlite/threads/restarting-thread.ts'
 import type { Account, TokenRecord } from '../../src/tokens/model/token.ts'
-import type { RequestScope, Store } from '../../src/tokens/ports.ts'
+import type { RequestScope, Store } from '../../src/tokens/store.ts'
 import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
 import { credentialOf, Estate, FIRST_PAGE, updateToken } from '../support/store.ts'
 
@@ -60,7 +60,7 @@ describe('a long question', () => {
       () => search(store, mine),
       () => store.listHistory(mine.id, FIRST_PAGE),
       () => store.listSubAccounts(mine.id, FIRST_PAGE),
-      () => store.findNames(mine.id, []),
+      () => store.findKnown(mine.id, []),
       () => store.readBehind(webhookOf(mine)),
     ]
     for (const ask of asks) await assert.rejects(inRequest(store, { waitedMs: 3_000 }, ask), UNAVAILABLE)
@@ -99,13 +99,13 @@ describe('a long question', () => {
 
   test('is refused at once where too many of its account wait, and others are answered', async () => {
     const { store } = opened
-    const asked = Array.from({ length: 1_050 }, () => store.findNames(mine.id, []))
-    const other = store.findNames(theirs.id, [])
+    const asked = Array.from({ length: 1_050 }, () => store.findKnown(mine.id, []))
+    const other = store.findKnown(theirs.id, [])
     const settled = await Promise.allSettled(asked)
     const refused = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason.code] : []))
     // One is being answered, and a thousand wait.
     assert.deepEqual(refused, Array(49).fill('unavailable'))
-    assert.equal((await other).size, 0)
+    assert.equal((await other).length, 0)
   })
 
   test('of the operator has no deadline', async () => {

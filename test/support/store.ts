@@ -16,8 +16,9 @@ import {
 import type { Rotation, TokenUpdate } from '../../src/tokens/model/update.ts'
 import type { StoredWebhook } from '../../src/tokens/model/webhook.ts'
 import type { Expected } from '../../src/tokens/plan.ts'
-import type { Store, TokenRow, TokenStore } from '../../src/tokens/ports.ts'
 import type { Origin } from '../../src/tokens/record/history.ts'
+import type { TokenRow, TokenStore } from '../../src/tokens/service/ports.ts'
+import type { Store } from '../../src/tokens/store.ts'
 import type { KeyRing } from '../../src/tokens/trust/key-ring.ts'
 import type { Stamps } from '../../src/tokens/trust/vault.ts'
 

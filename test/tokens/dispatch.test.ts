@@ -4,11 +4,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { Dispatch, RENEW_EVERY_MS } from '../../src/tokens/dispatch.ts'
-import type { Message, Receivers } from '../../src/tokens/event-ports.ts'
 import type { Outcome } from '../../src/tokens/model/delivery.ts'
 import type { StoredWebhook } from '../../src/tokens/model/webhook.ts'
 import { Registry } from '../../src/tokens/registry.ts'
 import { examineRows } from '../../src/tokens/upkeep/examination.ts'
+import type { Message, Receivers } from '../../src/tokens/webhooks/ports.ts'
 import { anAccount, openService, type TestService } from '../support/service.ts'
 
 let service: TestService

@@ -5,7 +5,7 @@ import { Feed } from '../../src/tokens/feed.ts'
 import { FORGOTTEN_AFTER } from '../../src/tokens/model/actions.ts'
 import { covers } from '../../src/tokens/model/lease.ts'
 import type { Account, TokenRecord } from '../../src/tokens/model/token.ts'
-import type { Store } from '../../src/tokens/ports.ts'
+import type { Store } from '../../src/tokens/store.ts'
 import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
 import { Estate, updateToken } from '../support/store.ts'
 

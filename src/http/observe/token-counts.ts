@@ -1,6 +1,6 @@
 // How many tokens the store holds. Counting takes long in a large store, so all scrapes share one count.
 import type { Status, Timestamp } from '../../tokens/model/token.ts'
-import type { CountStore } from '../../tokens/ports.ts'
+import type { CountStore } from '../../tokens/service/ports.ts'
 import { atMost, throttled } from './throttled.ts'
 
 const SOON_MS = 7 * 24 * 60 * 60 * 1000

@@ -1,7 +1,7 @@
 // How far webhooks are behind. Counting reads the history, so all scrapes share one count.
 
-import type { WebhookStore } from '../../tokens/event-ports.ts'
 import type { Timestamp } from '../../tokens/model/token.ts'
+import type { WebhookStore } from '../../tokens/webhooks/ports.ts'
 import { atMost, throttled } from './throttled.ts'
 
 const COUNT_EVERY_MS = 15_000

@@ -1,5 +1,5 @@
 // Changes of what is kept of verifications.
-import type { UsageStore, UseStore } from '../../tokens/ports.ts'
+import type { UsageStore, UseStore } from '../../tokens/usage/ports.ts'
 import { own } from './write.ts'
 
 export const usageWrites = {

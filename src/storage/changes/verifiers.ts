@@ -1,5 +1,5 @@
 // Changes of verifiers.
-import type { VerifierStore } from '../../tokens/event-ports.ts'
+import type { VerifierStore } from '../../tokens/verifiers/ports.ts'
 import { own } from './write.ts'
 
 export const verifierWrites = {

@@ -1,6 +1,5 @@
 // Changes of webhooks, the outcomes of their deliveries, announcements of tokens that expire, and claims. The plans are those of tokens/webhook-plan.ts and tokens/model/delivery.ts.
 import { Failure } from '../../tokens/errors.ts'
-import type { ChangedWebhook, ExpiryWindow } from '../../tokens/event-ports.ts'
 import { type Attempted, type Progress, settle } from '../../tokens/model/delivery.ts'
 import { WEBHOOK_DELIVERIES, WEBHOOKS } from '../../tokens/model/tables.ts'
 import type { ExpiringToken, Timestamp } from '../../tokens/model/token.ts'
@@ -17,6 +16,7 @@ import {
   webhookCreated,
   webhookDisabled,
 } from '../../tokens/webhook-plan.ts'
+import type { ChangedWebhook, ExpiryWindow } from '../../tokens/webhooks/ports.ts'
 import { DELIVERY } from '../columns.ts'
 import { accountsOf } from '../questions/accounts.ts'
 import { query } from '../questions/question.ts'

@@ -1,7 +1,7 @@
 // The PostgreSQL engine: any number of instances on one database.
 import { failure, OperatorError } from '../../tokens/errors.ts'
 import type { Revocations } from '../../tokens/operator-ports.ts'
-import type { Store } from '../../tokens/ports.ts'
+import type { Store } from '../../tokens/store.ts'
 import { Stamps } from '../../tokens/trust/vault.ts'
 import { toCandidate } from '../../tokens/trust/verdict.ts'
 import { readChainLinks } from '../../tokens/upkeep/examination.ts'

@@ -1,11 +1,10 @@
 // What is asked of accounts and their keys.
 
-import type { ListPart, PartRequest, Slice } from '../../tokens/model/page.ts'
-import type { AccountKey } from '../../tokens/model/token.ts'
-import type { KeyQuery } from '../../tokens/ports.ts'
+import type { PartRequest } from '../../tokens/model/page.ts'
+import type { KeyQuery } from '../../tokens/service/ports.ts'
 import { ACCOUNT, KEY } from '../columns.ts'
 import { identity, long, query, short } from './question.ts'
-import { type Dialect, ID_ORDER, ofAccount, pageOf, partOf, type Question, Values } from './statements.ts'
+import { type Dialect, ID_ORDER, ofAccount, pageOf, partOf, Values } from './statements.ts'
 
 const ACCOUNT_BY = `SELECT ${ACCOUNT.columns('a')} FROM accounts a`
 const KEY_BY = `SELECT ${KEY.columns('k')} FROM account_keys k`
@@ -46,7 +45,7 @@ export const accountQuestions = {
       (rows) => ACCOUNT.readAll(rows),
     ),
   ),
-  listKeys: long((dialect: Dialect, accountId: string, query: KeyQuery): Question<Slice<AccountKey>> => {
+  listKeys: long((dialect: Dialect, accountId: string, query: KeyQuery) => {
     const values = new Values(dialect.sign)
     const conditions = values.conditions([
       [accountId, ofAccount],
@@ -61,22 +60,15 @@ export const accountQuestions = {
       read: (row, from) => KEY.read(row, from),
     })
   }),
-  exportKeys: long(
-    (
-      dialect: Dialect,
-      accountId: string,
-      { within }: Pick<KeyQuery, 'within'>,
-      at: PartRequest,
-    ): Question<ListPart<AccountKey>> => {
-      const values = new Values(dialect.sign)
-      return partOf(values, at, {
-        table: 'account_keys',
-        scope: [ofAccount(values.add(accountId))],
-        order: ID_ORDER,
-        conditions: values.conditions([[within, (parameter) => dialect.seesOnly(parameter)]]),
-        columns: KEY.columns('t'),
-        read: (row, from) => KEY.read(row, from),
-      })
-    },
-  ),
+  exportKeys: long((dialect: Dialect, accountId: string, { within }: Pick<KeyQuery, 'within'>, at: PartRequest) => {
+    const values = new Values(dialect.sign)
+    return partOf(values, at, {
+      table: 'account_keys',
+      scope: [ofAccount(values.add(accountId))],
+      order: ID_ORDER,
+      conditions: values.conditions([[within, (parameter) => dialect.seesOnly(parameter)]]),
+      columns: KEY.columns('t'),
+      read: (row, from) => KEY.read(row, from),
+    })
+  }),
 }

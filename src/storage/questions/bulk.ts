@@ -1,11 +1,8 @@
 // What is asked of bulk operations.
 import type { BulkQuery, BulkStore } from '../../tokens/bulk-ports.ts'
-import type { StoredBulk } from '../../tokens/model/bulk.ts'
-import type { Slice } from '../../tokens/model/page.ts'
-import type { Stamped } from '../../tokens/trust/stamp.ts'
 import { BULK, BULK_PART } from '../columns.ts'
 import { long, own, query, short } from './question.ts'
-import { type Dialect, ofAccount, pageOf, type Question, Values } from './statements.ts'
+import { type Dialect, ofAccount, pageOf, Values } from './statements.ts'
 
 const OPERATIONS = `SELECT ${BULK.columns('o')} FROM bulk_operations o`
 
@@ -46,7 +43,7 @@ export const bulkQuestions = {
   ),
   countRunningBulk: short(countRunningBulk),
   chooseBulk: own<BulkStore['chooseBulk']>('long', (accountId) => accountId),
-  listBulk: long((dialect: Dialect, accountId: string, query: BulkQuery): Question<Slice<Stamped<StoredBulk>>> => {
+  listBulk: long((dialect: Dialect, accountId: string, query: BulkQuery) => {
     const values = new Values(dialect.sign)
     const conditions = values.conditions([
       [accountId, ofAccount],

@@ -1,22 +1,15 @@
 // What is asked of the history: lists, and the feed of one account.
-import type { FeedRange } from '../../tokens/event-ports.ts'
+import type { FeedRange } from '../../tokens/history/ports.ts'
 import { ANY, REVOKING } from '../../tokens/model/actions.ts'
-import type { Slice } from '../../tokens/model/page.ts'
-import {
-  type FeedFilter,
-  type FeedRow,
-  type HistoryQuery,
-  type ListedHistoryRow,
-  toHistoryRow,
-} from '../../tokens/record/history.ts'
+import { type FeedFilter, type FeedRow, type HistoryQuery, toHistoryRow } from '../../tokens/record/history.ts'
 import { HISTORY_ROW } from '../columns.ts'
 import { long, short } from './question.ts'
-import { type Dialect, isEvent, pageOf, type Question, toSlice, Values } from './statements.ts'
+import { type Dialect, isEvent, pageOf, type Question, type Rows, toSlice, Values } from './statements.ts'
 
 export const historyQuestions = {
   listHistory: long(listHistory),
   readFeed: long(readFeed),
-  readHeads: short(({ sign, among }: Dialect, accountIds: readonly string[]): Question<Map<string, number>> => {
+  readHeads: short(({ sign, among }: Dialect, accountIds: readonly string[]) => {
     return {
       sql: `SELECT account_id, seq FROM history_heads WHERE ${among('account_id', `${sign}1`)}`,
       values: [accountIds],
@@ -25,7 +18,7 @@ export const historyQuestions = {
   }),
 }
 
-function listHistory(dialect: Dialect, accountId: string, query: HistoryQuery): Question<Slice<ListedHistoryRow>> {
+function listHistory(dialect: Dialect, accountId: string, query: HistoryQuery) {
   const values = new Values(dialect.sign)
   const account = values.add(accountId)
   const conditions = values.conditions([
@@ -58,7 +51,7 @@ function listHistory(dialect: Dialect, accountId: string, query: HistoryQuery): 
   return {
     ...numberedRows(values, account, query, columns),
     values: values.list,
-    read: (rows) => toSlice(rows, read),
+    read: (rows: Rows) => toSlice(rows, read),
   }
 }
 

@@ -1,11 +1,8 @@
-// What is asked of the sessions of the portal.
-import type { Slice } from '../../tokens/model/page.ts'
-import type { PortalSession } from '../../tokens/model/portal.ts'
 import { IDLE_MS, LONGEST_MS } from '../../tokens/model/session.ts'
-import type { PortalQuery } from '../../tokens/ports.ts'
+import type { PortalQuery } from '../../tokens/portal/ports.ts'
 import { PORTAL_SESSION } from '../columns.ts'
 import { identity, long, query } from './question.ts'
-import { type Dialect, ofAccount, pageOf, type Question, Values } from './statements.ts'
+import { type Dialect, ofAccount, pageOf, Values } from './statements.ts'
 
 export const findPortalSession = query(
   (id: string) => [id],
@@ -16,27 +13,25 @@ export const findPortalSession = query(
 export const portalQuestions = {
   findPortalSession: identity(findPortalSession),
   /** Those that last; whether the grants still let a person make one is not known here. */
-  listPortalSessions: long(
-    (dialect: Dialect, accountId: string, query: PortalQuery): Question<Slice<PortalSession>> => {
-      const { at, within } = query
-      const values = new Values(dialect.sign)
-      const conditions = values.conditions([
-        [accountId, ofAccount],
-        [within, (parameter) => dialect.among('sub_account_id', parameter)],
-        [at, (parameter) => `expires_at > ${parameter}`],
-      ])
-      const [begunAfter, seenAfter] = [values.add(at - LONGEST_MS), values.add(at - IDLE_MS)]
-      const isMakerThere = `coalesce(
+  listPortalSessions: long((dialect: Dialect, accountId: string, query: PortalQuery) => {
+    const { at, within } = query
+    const values = new Values(dialect.sign)
+    const conditions = values.conditions([
+      [accountId, ofAccount],
+      [within, (parameter) => dialect.among('sub_account_id', parameter)],
+      [at, (parameter) => `expires_at > ${parameter}`],
+    ])
+    const [begunAfter, seenAfter] = [values.add(at - LONGEST_MS), values.add(at - IDLE_MS)]
+    const isMakerThere = `coalesce(
       (SELECT k.revoked_at IS NULL FROM account_keys k WHERE k.id = maker),
       (SELECT s.created_at > ${begunAfter} AND s.seen_at > ${seenAfter} FROM sessions s WHERE s.id = maker),
       maker IS NULL)`
-      return pageOf(values, query, {
-        table: 'portal_sessions',
-        conditions: [...conditions, 'ended_at IS NULL', isMakerThere, dialect.inTime('random()')],
-        order: 'id',
-        columns: PORTAL_SESSION.columns('item'),
-        read: (row, from) => PORTAL_SESSION.read(row, from),
-      })
-    },
-  ),
+    return pageOf(values, query, {
+      table: 'portal_sessions',
+      conditions: [...conditions, 'ended_at IS NULL', isMakerThere, dialect.inTime('random()')],
+      order: 'id',
+      columns: PORTAL_SESSION.columns('item'),
+      read: (row, from) => PORTAL_SESSION.read(row, from),
+    })
+  }),
 }

@@ -1,10 +1,10 @@
 // What is asked of sub-accounts.
-import { canMatch, type ListPart, type PageRequest, type PartRequest, type Slice } from '../../tokens/model/page.ts'
+import { canMatch, type PageRequest, type PartRequest } from '../../tokens/model/page.ts'
 import { foldCase } from '../../tokens/model/token.ts'
-import type { StampedSubAccountRow, SubAccountQuery } from '../../tokens/ports.ts'
+import type { SubAccountQuery } from '../../tokens/service/ports.ts'
 import { subAccountRow, toSubAccountRow } from '../columns.ts'
 import { long, query, short } from './question.ts'
-import { type Dialect, ID_ORDER, ofAccount, pageOf, partOf, type Question, Values } from './statements.ts'
+import { type Dialect, ID_ORDER, ofAccount, pageOf, partOf, Values } from './statements.ts'
 
 type Filter = Omit<SubAccountQuery, keyof PageRequest>
 
@@ -16,37 +16,28 @@ export const findSubAccount = query(
 
 export const subAccountQuestions = {
   findSubAccount: short(findSubAccount),
-  listSubAccounts: long(
-    (dialect: Dialect, accountId: string, query: SubAccountQuery): Question<Slice<StampedSubAccountRow>> => {
-      const values = new Values(dialect.sign)
-      const scope = ofAccount(values.add(accountId))
-      return pageOf(values, query, {
-        table: 'sub_accounts',
-        conditions: [scope, ...matching(dialect, values, query, 'sub_accounts'), dialect.inTime('random()')],
-        order: 'id',
-        columns: subAccountRow('item'),
-        read: toSubAccountRow,
-      })
-    },
-  ),
-  exportSubAccounts: long(
-    (
-      dialect: Dialect,
-      accountId: string,
-      filter: Filter,
-      at: PartRequest,
-    ): Question<ListPart<StampedSubAccountRow>> => {
-      const values = new Values(dialect.sign)
-      return partOf(values, at, {
-        table: 'sub_accounts',
-        scope: [ofAccount(values.add(accountId))],
-        order: ID_ORDER,
-        conditions: matching(dialect, values, filter, 't'),
-        columns: subAccountRow('t'),
-        read: toSubAccountRow,
-      })
-    },
-  ),
+  listSubAccounts: long((dialect: Dialect, accountId: string, query: SubAccountQuery) => {
+    const values = new Values(dialect.sign)
+    const scope = ofAccount(values.add(accountId))
+    return pageOf(values, query, {
+      table: 'sub_accounts',
+      conditions: [scope, ...matching(dialect, values, query, 'sub_accounts'), dialect.inTime('random()')],
+      order: 'id',
+      columns: subAccountRow('item'),
+      read: toSubAccountRow,
+    })
+  }),
+  exportSubAccounts: long((dialect: Dialect, accountId: string, filter: Filter, at: PartRequest) => {
+    const values = new Values(dialect.sign)
+    return partOf(values, at, {
+      table: 'sub_accounts',
+      scope: [ofAccount(values.add(accountId))],
+      order: ID_ORDER,
+      conditions: matching(dialect, values, filter, 't'),
+      columns: subAccountRow('t'),
+      read: toSubAccountRow,
+    })
+  }),
 }
 
 /** `alias` is the table's. */

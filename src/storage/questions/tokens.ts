@@ -1,9 +1,8 @@
 // What is asked of tokens, their credentials and their requests.
 import type { OverviewCounts, OverviewQuestion } from '../../tokens/model/overview.ts'
-import { canMatch, type ListPart, type PartRequest, type TokenFilter } from '../../tokens/model/page.ts'
+import { canMatch, type PartRequest, type TokenFilter } from '../../tokens/model/page.ts'
 import { foldCase, idFloor, type Status, type Timestamp } from '../../tokens/model/token.ts'
-import type { ActivityStore, ExportedRow, TokenStore, VerificationStore } from '../../tokens/ports.ts'
-import type { FoundRows } from '../../tokens/trust/verdict.ts'
+import type { ActivityStore, TokenStore, VerificationStore } from '../../tokens/service/ports.ts'
 import { CANDIDATE, EXPORTED, REQUEST, subAccountRow, toSubAccountRow } from '../columns.ts'
 import { identity, long, own, query, short, upkeep } from './question.ts'
 import { type Dialect, partOf, type Question, Values } from './statements.ts'
@@ -29,7 +28,7 @@ const MOST_SHORT_NAMES = 300
 
 export const tokenQuestions = {
   findToken: own<TokenStore['findToken']>('short'),
-  findCandidateRows: identity(({ sign, tokensWithOwners }: Dialect, id: string): Question<FoundRows | undefined> => {
+  findCandidateRows: identity(({ sign, tokensWithOwners }: Dialect, id: string) => {
     return {
       sql: `SELECT ${CANDIDATE.columns} FROM ${tokensWithOwners} WHERE t.id = ${sign}1`,
       values: [id],
@@ -41,11 +40,7 @@ export const tokenQuestions = {
   findRequest: short(findRequest),
   /** The present names of the account's tokens, sub-accounts and account keys, in the order of the ids. */
   findNames: long(
-    (
-      { sign, among, withoutIndex }: Dialect,
-      accountId: string,
-      ids: readonly string[],
-    ): Question<Map<string, string>> => {
+    ({ sign, among, withoutIndex }: Dialect, accountId: string, ids: readonly string[]) => {
       const values = new Values(sign)
       const wanted = `${among('id', values.add(withoutNul(ids)))} AND ${withoutIndex('account_id')} = ${values.add(accountId)}`
       const tables = ['tokens', 'sub_accounts', 'account_keys']
@@ -70,7 +65,7 @@ export const tokenQuestions = {
     ),
   ),
   /** Of all accounts. */
-  countExpiring: upkeep((dialect: Dialect, from: Timestamp, before: Timestamp): Question<number> => {
+  countExpiring: upkeep((dialect: Dialect, from: Timestamp, before: Timestamp) => {
     const values = new Values(dialect.sign)
     const range = rangeIn(values, from, before)
     return {
@@ -85,12 +80,7 @@ export const tokenQuestions = {
 /** No stored text has one, and PostgreSQL refuses it. */
 const withoutNul = (ids: readonly string[]) => ids.filter((id) => !id.includes('\0'))
 
-function exportTokens(
-  dialect: Dialect,
-  accountId: string,
-  filter: TokenFilter,
-  at: PartRequest,
-): Question<ListPart<ExportedRow>> {
+function exportTokens(dialect: Dialect, accountId: string, filter: TokenFilter, at: PartRequest) {
   const { subAccountId, status, search } = filter
   const values = new Values(dialect.sign)
   const conditions = tokenFilters(dialect, values, accountId, filter)

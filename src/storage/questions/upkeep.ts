@@ -5,7 +5,7 @@ import type { ChainLink } from '../../tokens/record/history.ts'
 import type { VaultRow } from '../../tokens/trust/key-ring.ts'
 import { columnOf, HEAD, HISTORY_ROW, namesOf, Selection, tableOf } from '../columns.ts'
 import { identity, own, query, short, upkeep } from './question.ts'
-import { type Dialect, type Question, type Value, Values } from './statements.ts'
+import { type Dialect, type Value, Values } from './statements.ts'
 
 export const findOwner = query(
   (id: string) => [id],
@@ -56,18 +56,16 @@ export const upkeepQuestions = {
     ),
   ),
   /** The rows of a table after one that was read before, in the order of its key, which has no null. */
-  readRows: upkeep(
-    ({ sign }: Dialect, table: Table, after: StoredRow | undefined, limit: number): Question<StoredRow[]> => {
-      const values = new Values(sign)
-      const key = table.key.map(columnOf).join(', ')
-      const parameters = after && table.key.map((field) => values.add(after[field] as Value))
-      const beyond = parameters === undefined ? '' : `WHERE (${key}) > (${parameters.join(', ')})`
-      const names = namesOf(table)
-      return {
-        sql: `SELECT ${names.map(columnOf).join(', ')} FROM ${tableOf(table)} ${beyond} ORDER BY ${key} LIMIT ${values.add(limit)}`,
-        values: values.list,
-        read: (rows) => new Selection<StoredRow>(names).readAll(rows),
-      }
-    },
-  ),
+  readRows: upkeep(({ sign }: Dialect, table: Table, after: StoredRow | undefined, limit: number) => {
+    const values = new Values(sign)
+    const key = table.key.map(columnOf).join(', ')
+    const parameters = after && table.key.map((field) => values.add(after[field] as Value))
+    const beyond = parameters === undefined ? '' : `WHERE (${key}) > (${parameters.join(', ')})`
+    const names = namesOf(table)
+    return {
+      sql: `SELECT ${names.map(columnOf).join(', ')} FROM ${tableOf(table)} ${beyond} ORDER BY ${key} LIMIT ${values.add(limit)}`,
+      values: values.list,
+      read: (rows) => new Selection<StoredRow>(names).readAll(rows),
+    }
+  }),
 }

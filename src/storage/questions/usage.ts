@@ -3,11 +3,11 @@ import { ALL_ACCOUNTS } from '../../tokens/model/permissions.ts'
 import { USAGE_DAYS, USAGE_HOURS } from '../../tokens/model/tables.ts'
 import type { TokenActivity } from '../../tokens/model/token.ts'
 import { dayOf, type UsageQuestion, type UsageRow } from '../../tokens/model/usage.ts'
-import type { TokenOwner } from '../../tokens/ports.ts'
+import type { TokenOwner } from '../../tokens/usage/ports.ts'
 import { mergeRecent, type RecentVerifications } from '../../tokens/verify/recent-verifications.ts'
 import { namesOf } from '../columns.ts'
 import { long, query, short } from './question.ts'
-import { type Dialect, type Question, Values } from './statements.ts'
+import { type Dialect, Values } from './statements.ts'
 
 const KEY = ['day', 'month', 'subject', 'verdict']
 /** Of each hour of a day, and of each day of a month. */
@@ -31,7 +31,7 @@ export const usageQuestions = {
       { sign, among, amongNumbers }: Dialect,
       _accountId: string,
       { subjects, days, months, acceptedOnly }: UsageQuestion,
-    ): Question<UsageRow[]> => {
+    ) => {
       const values = new Values(sign)
       const [ofSubjects, last] = [values.add(subjects), values.add(acceptedOnly ? 0 : Number.MAX_SAFE_INTEGER)]
       const rows = `${among('subject', ofSubjects)} AND verdict <= ${last}`
@@ -58,7 +58,7 @@ export const usageQuestions = {
       _accountId: string,
       subjects: readonly string[],
       days: readonly number[],
-    ): Question<string[]> => {
+    ) => {
       const values = new Values(sign)
       return {
         sql: `SELECT tokens FROM usage_busiest WHERE ${amongNumbers('day', values.add(days))} AND ${among('subject', values.add(subjects))}`,
@@ -76,22 +76,16 @@ export const usageQuestions = {
   ),
   /** Of reports that may have waited for longer than a request may. With the account, PostgreSQL opens one partition. */
   findOwners: {
-    ...long(
-      (
-        { sign, among, withoutIndex }: Dialect,
-        accountId: string,
-        tokenIds: readonly string[],
-      ): Question<TokenOwner[]> => {
-        const values = new Values(sign)
-        const wanted = [among('id', values.add(tokenIds.filter((id) => !id.includes('\0'))))]
-        if (accountId !== ALL_ACCOUNTS) wanted.push(`${withoutIndex('account_id')} = ${values.add(accountId)}`)
-        return {
-          sql: `SELECT id, sub_account_id, account_id FROM tokens WHERE ${wanted.join(' AND ')}`,
-          values: values.list,
-          read: (rows) => rows.map(([id, subAccountId, accountId]) => ({ id, subAccountId, accountId }) as TokenOwner),
-        }
-      },
-    ),
+    ...long(({ sign, among, withoutIndex }: Dialect, accountId: string, tokenIds: readonly string[]) => {
+      const values = new Values(sign)
+      const wanted = [among('id', values.add(tokenIds.filter((id) => !id.includes('\0'))))]
+      if (accountId !== ALL_ACCOUNTS) wanted.push(`${withoutIndex('account_id')} = ${values.add(accountId)}`)
+      return {
+        sql: `SELECT id, sub_account_id, account_id FROM tokens WHERE ${wanted.join(' AND ')}`,
+        values: values.list,
+        read: (rows) => rows.map(([id, subAccountId, accountId]) => ({ id, subAccountId, accountId }) as TokenOwner),
+      }
+    }),
     lane: 'upkeep' as const,
   },
 }

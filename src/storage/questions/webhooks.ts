@@ -1,11 +1,12 @@
 // What is asked of webhooks and their deliveries, and of tokens whose end is to be announced.
-import type { Behind, Delivering, DueWebhook } from '../../tokens/event-ports.ts'
-import type { PageRequest, Slice } from '../../tokens/model/page.ts'
+
+import type { PageRequest } from '../../tokens/model/page.ts'
 import type { ExpiringToken, Timestamp } from '../../tokens/model/token.ts'
-import { actionsOf, type StoredDelivery, type StoredWebhook } from '../../tokens/model/webhook.ts'
+import { actionsOf, type StoredWebhook } from '../../tokens/model/webhook.ts'
+import type { Behind, Delivering, DueWebhook } from '../../tokens/webhooks/ports.ts'
 import { DELIVERY, WEBHOOK } from '../columns.ts'
 import { both, long, query, short, upkeep } from './question.ts'
-import { type Dialect, isEvent, type Question, toSlice, Values } from './statements.ts'
+import { type Dialect, isEvent, type Question, type Rows, toSlice, Values } from './statements.ts'
 import { endingByLifetime, endsByExpiry, OF_ANY_ACCOUNT, rangeIn } from './token-filters.ts'
 
 const WEBHOOKS = `SELECT ${WEBHOOK.columns('w')} FROM webhooks w`
@@ -70,12 +71,7 @@ export const webhookQuestions = {
   findUnannounced: upkeep(findUnannounced),
 }
 
-function listDeliveries(
-  { sign }: Dialect,
-  accountId: string,
-  id: string,
-  { page, limit }: PageRequest,
-): Question<Slice<StoredDelivery>> {
+function listDeliveries({ sign }: Dialect, accountId: string, id: string, { page, limit }: PageRequest) {
   const values = new Values(sign)
   const own = `webhook_id = (SELECT id FROM webhooks WHERE account_id = ${values.add(accountId)} AND id = ${values.add(id)})`
   const [take, skip] = [values.add(limit), values.add((page - 1) * limit)]
@@ -85,7 +81,7 @@ function listDeliveries(
         SELECT * FROM webhook_deliveries WHERE ${own} ORDER BY webhook_id DESC, seq DESC LIMIT ${take} OFFSET ${skip}
       ) AS item ON true ORDER BY item.seq DESC`,
     values: values.list,
-    read: (rows) => toSlice(rows, (row, from) => DELIVERY.read(row, from)),
+    read: (rows: Rows) => toSlice(rows, (row, from) => DELIVERY.read(row, from)),
   }
 }
 

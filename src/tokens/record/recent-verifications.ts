@@ -1,7 +1,8 @@
 // The last verifications of tokens, collected in memory and written in batches, so that no verification waits for it. A kill loses what
 // was not written.
-import type { UseStore } from '../ports.ts'
+
 import { Recent } from '../recent.ts'
+import type { UseStore } from '../usage/ports.ts'
 import {
   isOnRecord,
   lastOf,

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { Failure } from '../errors.ts'
 import type { Timestamp, VerifiedToken } from '../model/token.ts'
 import { COUNTED, HOUR_MS, hourOf, type TokenUsage, type UsageReport } from '../model/usage.ts'
-import type { UsageStore } from '../ports.ts'
+import type { UsageStore } from '../usage/ports.ts'
 
 /** A larger batch would delay changes. */
 const WRITTEN_AT_ONCE = 2_000

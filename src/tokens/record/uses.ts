@@ -1,8 +1,8 @@
 // When each token and account key was last used: collected in memory and written in batches, so that no request waits for it.
 
 import type { Timestamp } from '../model/token.ts'
-import type { UseStore } from '../ports.ts'
 import { Recent } from '../recent.ts'
+import type { UseStore } from '../usage/ports.ts'
 import { PRECISION_MS } from '../verify/recent-verifications.ts'
 
 /** With more unwritten uses than this, further tokens are skipped until the next flush, to limit memory. */

@@ -6,8 +6,9 @@ import { TOKENS, WEBHOOKS } from '../model/tables.ts'
 import type { TokenRecord } from '../model/token.ts'
 import type { StoredWebhook } from '../model/webhook.ts'
 import type { MasterKeyStore, Resealed, RowStore } from '../operator-ports.ts'
-import type { CountStore, Parts } from '../ports.ts'
+import type { CountStore } from '../service/ports.ts'
 import { type KeyRing, sealingKeyOf, type VaultStore } from '../trust/key-ring.ts'
+import type { Parts } from '../trust/parts.ts'
 import {
   contextOf,
   credentialContext,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ACCOUNT_KEYS } from '../../../src/tokens/model/tables.ts'
-import type { KeyQuery } from '../../../src/tokens/ports.ts'
+import type { KeyQuery } from '../../../src/tokens/service/ports.ts'
 import { isGenuine } from '../../../src/tokens/trust/stamp.ts'
 import { credentialOf, FIRST_PAGE, plain } from '../../support/store.ts'
 import type { Part } from '../contract.ts'

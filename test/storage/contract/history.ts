@@ -1,6 +1,7 @@
 // The history: what each change leaves behind, and the chain that ties the rows together.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { takesAccess } from '../../../src/tokens/model/actions.ts'
 import type { ChainLink } from '../../../src/tokens/record/history.ts'
 import {
   chainStamp,
@@ -140,6 +141,11 @@ export const describeHistory: Part = (estate) => {
     assert.deepEqual(
       items.map(({ seq }) => seq),
       [14, 10, 9, 8, 7, 5, 3],
+    )
+    const all = await store.listHistory(account.id, { ...FIRST_PAGE, limit: 100 })
+    assert.deepEqual(
+      items,
+      all.items.filter(({ action, to }) => takesAccess(action, to)),
     )
   })
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Ask, leftOf, type Reserved } from '../../../src/tokens/model/limit.ts'
-import type { Store } from '../../../src/tokens/ports.ts'
+import type { Store } from '../../../src/tokens/store.ts'
 import type { Limit } from '../../../src/tokens/verify/policy.ts'
 import { acceptedOf, askFor, quota, rate } from '../../support/limits.ts'
 import type { OpenEmptyStore, TestStore } from '../../support/store.ts'

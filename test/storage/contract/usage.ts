@@ -13,7 +13,7 @@ import {
   type UsageReport,
   usageQuestion,
 } from '../../../src/tokens/model/usage.ts'
-import type { Store } from '../../../src/tokens/ports.ts'
+import type { Store } from '../../../src/tokens/store.ts'
 import type { Part } from '../contract.ts'
 
 const FIRST_HOUR = Date.UTC(2031, 4, 30, 22) / HOUR_MS

@@ -5,7 +5,7 @@ import { FORGOTTEN_AFTER } from '../../../src/tokens/model/actions.ts'
 import { covers, MOST_NEWS, MOST_VERIFIERS } from '../../../src/tokens/model/lease.ts'
 import { ALL_ACCOUNTS } from '../../../src/tokens/model/permissions.ts'
 import type { Account, TokenRecord } from '../../../src/tokens/model/token.ts'
-import type { Store } from '../../../src/tokens/ports.ts'
+import type { Store } from '../../../src/tokens/store.ts'
 import { deleteToken, type Estate, updateToken } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 

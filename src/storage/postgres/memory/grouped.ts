@@ -1,7 +1,7 @@
 // Changes of one account's tokens cannot run concurrently: those that wait are made in one transaction, and answered when it is
 // durable.
 import { Failure, failure } from '../../../tokens/errors.ts'
-import type { TokenRow } from '../../../tokens/ports.ts'
+import type { TokenRow } from '../../../tokens/service/ports.ts'
 import type { Change } from '../../changes/change.ts'
 import { MAX_WAITING_PER_ACCOUNT, type Pool, TooManyWait } from '../pool.ts'
 import { CallerGone, type Connection, DeadlinePassed } from '../postgres-connection.ts'

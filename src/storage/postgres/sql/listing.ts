@@ -12,7 +12,7 @@ import {
   type TokenQuery,
 } from '../../../tokens/model/page.ts'
 import { foldCase } from '../../../tokens/model/token.ts'
-import type { TokenRow } from '../../../tokens/ports.ts'
+import type { TokenRow } from '../../../tokens/service/ports.ts'
 import { LISTED } from '../../columns.ts'
 import { Values } from '../../questions/statements.ts'
 import { areMany, directionOf, orderOf, tokenFilters } from '../../questions/token-filters.ts'

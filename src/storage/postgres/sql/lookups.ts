@@ -1,6 +1,6 @@
 // Single rows, found by their keys.
 import type { StoredKey } from '../../../tokens/model/token.ts'
-import type { TokenRow } from '../../../tokens/ports.ts'
+import type { TokenRow } from '../../../tokens/service/ports.ts'
 import type { Stamped } from '../../../tokens/trust/stamp.ts'
 import type { FoundRows } from '../../../tokens/trust/verdict.ts'
 import { CANDIDATE, CHANGED, LISTED } from '../../columns.ts'

@@ -2,8 +2,8 @@
 // numbered. A row of the history names the transaction that wrote it. One that a snapshot does not see has an id from its xmin on,
 // so nothing is missed, however long a transaction runs.
 
-import type { News } from '../../../tokens/event-ports.ts'
 import type { Change } from '../../../tokens/model/lease.ts'
+import type { News } from '../../../tokens/verifiers/ports.ts'
 import { type Connection, SERVER } from '../postgres-connection.ts'
 
 /** Of transaction ids: a server that was promoted, restarted or restored may give some out again. */

@@ -1,9 +1,9 @@
 // Verifiers that hold a lease: see model/lease.ts.
 import { Failure } from '../../../tokens/errors.ts'
-import type { Renewal } from '../../../tokens/event-ports.ts'
 import { EVICTED_MS, MOST_VERIFIERS, type Verifier } from '../../../tokens/model/lease.ts'
 import { VERIFIERS } from '../../../tokens/model/tables.ts'
 import type { Origin } from '../../../tokens/record/history.ts'
+import type { Renewal } from '../../../tokens/verifiers/ports.ts'
 import { VERIFIER } from '../../columns.ts'
 import { readAuthorities } from './authority.ts'
 import type { Transaction } from './history.ts'

@@ -10,7 +10,7 @@ import {
   type TokenQuery,
 } from '../../../tokens/model/page.ts'
 import { foldCase, type Status } from '../../../tokens/model/token.ts'
-import type { TokenRow } from '../../../tokens/ports.ts'
+import type { TokenRow } from '../../../tokens/service/ports.ts'
 import { Values } from '../../questions/statements.ts'
 import { ENTRIES_PER_ROW, orderOf, tokenFilters } from '../../questions/token-filters.ts'
 import type { Connection } from '../sqlite-connection.ts'

@@ -1,7 +1,7 @@
 // Single rows, found by their keys. Statements that are used often are written once: each new string would have to be hashed and compared
 // again.
 import type { ListedToken, SubAccount } from '../../../tokens/model/token.ts'
-import type { TokenRow } from '../../../tokens/ports.ts'
+import type { TokenRow } from '../../../tokens/service/ports.ts'
 import type { FoundRows } from '../../../tokens/trust/verdict.ts'
 import { CANDIDATE, LISTED, LISTED_TOKEN, OWNER } from '../../columns.ts'
 import type { Query } from '../../questions/question.ts'

@@ -2,8 +2,8 @@
 // the store. There is one writer at a time, so rows are numbered in the order of their commits. A life begins with each server: a
 // file that was replaced by an earlier one may have the same row, and lack what was remembered since.
 
-import type { News } from '../../../tokens/event-ports.ts'
 import type { Change } from '../../../tokens/model/lease.ts'
+import type { News } from '../../../tokens/verifiers/ports.ts'
 import type { Connection } from '../sqlite-connection.ts'
 import type { Transaction } from '../transaction.ts'
 

@@ -1,6 +1,5 @@
 // Verifiers that hold a lease: see model/lease.ts.
 import { Failure } from '../../../tokens/errors.ts'
-import type { Renewal } from '../../../tokens/event-ports.ts'
 import {
   type BegunLease,
   EVICTED_MS,
@@ -10,6 +9,7 @@ import {
 } from '../../../tokens/model/lease.ts'
 import { VERIFIERS } from '../../../tokens/model/tables.ts'
 import type { Origin } from '../../../tokens/record/history.ts'
+import type { Renewal } from '../../../tokens/verifiers/ports.ts'
 import { VERIFIER } from '../../columns.ts'
 import type { Connection } from '../sqlite-connection.ts'
 import type { Transaction } from '../transaction.ts'

@@ -3,7 +3,7 @@
 // time out or be dropped.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { failure } from '../../../tokens/errors.ts'
-import type { RequestScope } from '../../../tokens/ports.ts'
+import type { RequestScope } from '../../../tokens/store.ts'
 import { type Bounds, FairQueue, type QueuedCall } from '../../fair-queue.ts'
 import { deadlinePassed } from '../sqlite-connection.ts'
 import { type EndedThread, RestartingThread } from './restarting-thread.ts'

@@ -1,13 +1,11 @@
-// The interfaces that the domain requires of a store for all that follows the history: verifiers, event streams and webhooks.
-// The guarantees of ports.ts hold for them, too.
-import type { Attempted, Outcome, Progress } from './model/delivery.ts'
-import type { Change, Verifier } from './model/lease.ts'
-import type { PageRequest, Slice } from './model/page.ts'
-import type { ExpiringToken, Timestamp } from './model/token.ts'
-import type { StoredDelivery, StoredWebhook } from './model/webhook.ts'
-import type { FeedFilter, FeedRow, Origin } from './record/history.ts'
-import type { Stamped } from './trust/stamp.ts'
-import type { WebhookChange } from './webhook-plan.ts'
+// What is asked of a store about webhooks, and of the receivers.
+import type { Attempted, Outcome, Progress } from '../model/delivery.ts'
+import type { PageRequest, Slice } from '../model/page.ts'
+import type { ExpiringToken, Timestamp } from '../model/token.ts'
+import type { StoredDelivery, StoredWebhook } from '../model/webhook.ts'
+import type { FeedRow, Origin } from '../record/history.ts'
+import type { Stamped } from '../trust/stamp.ts'
+import type { WebhookChange } from '../webhook-plan.ts'
 
 /** An event for a receiver. */
 export interface Message {
@@ -30,65 +28,6 @@ export interface Receivers {
   findObstacle(url: string, accountId: string): Promise<string | undefined>
   /** Never rejects. Ends early when the signal is aborted. */
   send(message: Message, signal: AbortSignal): Promise<Outcome>
-}
-
-/** What was changed since a position. */
-export interface News {
-  /** Everything that was committed up to here has been read. */
-  readonly position: string
-  /** In no certain order. Undefined if there are more than asked for, or if the store does not know the position. */
-  readonly changes: readonly Change[] | undefined
-}
-
-/** The histories of all accounts together, from any position on: complete, whatever transactions are running. */
-export interface HistoryFeed {
-  /** Of these actions. Without a position, only where the history is now. */
-  findNews(since: string | undefined, actions: readonly string[], limit: number): Promise<News>
-  /** Of the last decision in the account, for `covers` in lease.ts: at least the beginning of the store's life. */
-  findMark(accountId: string): Promise<string>
-}
-
-export interface VerifierQuery {
-  readonly accountIds?: readonly string[]
-  readonly ids?: readonly string[]
-}
-
-/** A call of a verifier that confirms a position. */
-export interface Renewal {
-  readonly id: string
-  readonly accountId: string
-  /** Undefined if it names none that can be read: what it had confirmed before stays. */
-  readonly acked: string | undefined
-  readonly at: Timestamp
-}
-
-/** Verifiers that hold a lease. See model/lease.ts. */
-export interface VerifierStore {
-  /** With a position that was read in the same transaction, which is returned. Removes those that were evicted a day ago, too. */
-  insertVerifier(verifier: Omit<Verifier, 'acked'>, origin: Origin): Promise<string>
-  /** All in one transaction. Answers with those that exist in these accounts, as they are then; evicted ones are not renewed. */
-  renewVerifiers(renewals: readonly Renewal[]): Promise<readonly Verifier[]>
-  /** In no certain order, without evicted ones whose last lease has run out. */
-  listVerifiers(query: VerifierQuery): Promise<readonly Verifier[]>
-  /** Rejects with `verifier-not-found`. Without an account: of any. */
-  evictVerifier(accountId: string | undefined, id: string, origin: Origin): Promise<Verifier>
-  /** Its lease has run out. Does nothing if it has been renewed since. */
-  endLease(id: string, renewal: number): Promise<boolean>
-}
-
-/** The history of one account as a feed. */
-export interface AccountFeedStore {
-  /** How far the histories of these accounts go; those without any are left out. */
-  readHeads(accountIds: readonly string[]): Promise<ReadonlyMap<string, number>>
-  /** Of the rows after one up to another, those that the filter lets through, oldest first. */
-  readFeed(accountId: string, range: FeedRange, filter: FeedFilter): Promise<readonly FeedRow[]>
-}
-
-export interface FeedRange {
-  readonly after: number
-  readonly upTo: number
-  /** How many rows at most. */
-  readonly limit: number
 }
 
 export interface WebhookStore {
