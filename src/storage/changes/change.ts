@@ -32,6 +32,8 @@ export interface Find {
   matching(accountId: string, query: TokenQuery): Asked<readonly Chosen[] | undefined>
   /** By the ids of the sub-accounts; unknown ones are left out. */
   owners(subAccountIds: ReadonlySet<string>): Asked<ReadonlyMap<string, Owner>>
+  /** Where the history of all accounts is. */
+  position(): Asked<string>
   /** The id of the master key that seals; undefined if the database itself refuses what is sealed with another one. */
   sealingKey(): Asked<string | undefined>
 }
@@ -75,6 +77,8 @@ export interface Change<Answer> {
   readonly accounts: readonly string[] | ((find: Find) => Asked<readonly string[]>)
   /** In whose turn it is made, where that is not the first of these accounts; see `turnOf`. */
   readonly turn?: string
+  /** Of many requests together: it ends with none of them. */
+  readonly isShared?: boolean
   /** Who asks. The authority and the idempotency key are checked inside the transaction; undefined for what has neither. */
   readonly origin: Origin | undefined
   readonly load?: (find: Find) => readonly unknown[]

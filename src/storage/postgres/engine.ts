@@ -88,7 +88,9 @@ export class PostgresEngine {
       name,
       (...args: Args) => {
         const change = (ask as (...args: Args) => Change<unknown>)(...args)
-        return this.settled(() => this.#inTurn(turnOf(change), (transaction) => makeChange(transaction, change)))
+        const make = () =>
+          this.settled(() => this.#inTurn(turnOf(change), (transaction) => makeChange(transaction, change)))
+        return change.isShared ? requestScope.exit(make) : make()
       },
     ])
     const others = Object.entries(WRITES).map(([name, { turn, isShared }]) => {

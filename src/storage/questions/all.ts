@@ -5,7 +5,6 @@ import { historyQuestions } from './history.ts'
 import { limitQuestions } from './limits.ts'
 import { peopleQuestions } from './people.ts'
 import { portalQuestions } from './portal.ts'
-import type { AnyRow, Asked, Methods } from './question.ts'
 import { subAccountQuestions } from './sub-accounts.ts'
 import { tokenQuestions } from './tokens.ts'
 import { upkeepQuestions } from './upkeep.ts'
@@ -26,30 +25,4 @@ export const QUESTIONS = {
   ...usageQuestions,
   ...verifierQuestions,
   ...webhookQuestions,
-}
-
-export type Questions = Methods<typeof QUESTIONS>
-
-/** How an engine asks all of them on one of its connections. */
-export type Reads<Db, Answers extends 'at once' | 'later'> = {
-  readonly [Name in keyof Questions]: (
-    db: Db,
-    ...args: Parameters<Questions[Name]>
-  ) => Answers extends 'later' ? ReturnType<Questions[Name]> : Awaited<ReturnType<Questions[Name]>>
-}
-
-/** Those that each engine asks in its own way. */
-export type OwnNames = {
-  readonly [Name in keyof Questions]: (typeof QUESTIONS)[Name]['query'] extends undefined ? Name : never
-}[keyof Questions]
-
-/** `asking` asks what both engines ask in the same words. */
-export function readsOf<Db, Answers extends 'at once' | 'later'>(
-  asking: (query: Asked<never[], unknown>) => (db: Db, ...args: never[]) => unknown,
-  own: Pick<Reads<Db, Answers>, OwnNames>,
-): Reads<Db, Answers> {
-  const found = Object.entries<AnyRow>(QUESTIONS).flatMap(([name, { query }]) =>
-    query === undefined ? [] : [[name, asking(query)]],
-  )
-  return { ...Object.fromEntries(found), ...own }
 }

@@ -24,7 +24,7 @@ export type Built<Args extends readonly unknown[], Answer> = (dialect: Dialect, 
 
 /** Two queries with the same arguments make one answer. */
 export interface Both<Args extends readonly unknown[], Answer> {
-  readonly both: readonly [Query<Args, unknown>, Query<Args, unknown>]
+  readonly both: readonly [Asked<Args, unknown>, Asked<Args, unknown>]
   readonly join: (one: unknown, other: unknown) => Answer
 }
 
@@ -33,20 +33,24 @@ export type Asked<Args extends readonly unknown[], Answer> =
   | Built<Args, Answer>
   | Both<Args, Answer>
 
-interface Way<Args extends readonly unknown[]> {
+/** What the method of a store takes and answers: a type only. */
+interface Named<Args extends readonly unknown[], Answer> {
+  readonly asks?: (...args: Args) => Answer
+}
+
+interface Way<Args extends readonly unknown[], Answer> extends Named<Args, Answer> {
   readonly lane: Lane | ((...args: Args) => 'short' | 'long')
   /** In whose turn it is asked, where accounts take turns: empty for no account's. */
   readonly account: (...args: Args) => string
 }
 
-export interface Row<Args extends readonly unknown[], Answer> extends Way<Args> {
+export interface Row<Args extends readonly unknown[], Answer> extends Way<Args, Answer> {
   readonly query: Asked<Args, Answer>
 }
 
-/** Each engine asks it in its own way. */
-export interface OwnRow<Args extends readonly unknown[], Answer> extends Way<Args> {
-  readonly query: undefined
-  readonly asks?: (...args: Args) => Answer
+/** Each engine has its own way. */
+export interface Own {
+  readonly isOwn: true
 }
 
 export function query<Args extends readonly unknown[], Answer>(
@@ -58,8 +62,8 @@ export function query<Args extends readonly unknown[], Answer>(
 }
 
 export function both<Args extends readonly unknown[], One, Other, Answer>(
-  one: Query<Args, One>,
-  other: Query<Args, Other>,
+  one: Asked<Args, One>,
+  other: Asked<Args, Other>,
   join: (one: One, other: Other) => Answer,
 ): Both<Args, Answer> {
   return { both: [one, other], join: join as Both<Args, Answer>['join'] }
@@ -93,31 +97,54 @@ type Method = (...args: never[]) => unknown
 export function own<Asks extends Method>(
   lane: Lane,
   account: (...args: Parameters<Asks>) => string = NOBODY,
-): OwnRow<Parameters<Asks>, Awaited<ReturnType<Asks>>> {
-  return { query: undefined, lane, account }
+): Way<Parameters<Asks>, Awaited<ReturnType<Asks>>> & Own {
+  return { isOwn: true, lane, account }
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a table has rows of all kinds
-export type AnyRow = Row<any, any> | OwnRow<any, any>
-type Table = Readonly<Record<string, AnyRow>>
+type Table = Readonly<Record<string, Named<any, any> & Partial<Own>>>
 
-/** The methods of a store that ask these questions. */
+/** The methods of a store, by the rows of a table. */
 export type Methods<Rows extends Table> = {
-  readonly [Name in keyof Rows]: Rows[Name] extends Row<infer Args, infer Answer> | OwnRow<infer Args, infer Answer>
+  readonly [Name in keyof Rows]: Rows[Name] extends Named<infer Args, infer Answer>
     ? (...args: Args) => Promise<Answer>
     : never
 }
 
-/** Built once, when a store is opened. */
-export function methodsOf<Rows extends Table>(
+/** What an engine does for them, on one of its connections or in one of its transactions. */
+export type On<Target, Answers extends 'at once' | 'later', Rows extends Table> = {
+  readonly [Name in keyof Rows]: Rows[Name] extends Named<infer Args, infer Answer>
+    ? (target: Target, ...args: Args) => Answers extends 'later' ? Promise<Answer> : Answer
+    : never
+}
+
+type OwnNames<Rows extends Table> = {
+  readonly [Name in keyof Rows]: Rows[Name] extends Own ? Name : never
+}[keyof Rows]
+
+/** `shared` does what both engines do in the same words, unless this one is faster in its own. */
+export function on<Target, Answers extends 'at once' | 'later', Rows extends Table>(
   rows: Rows,
-  lanes: Readonly<Record<Lane, (name: string, row: AnyRow) => Method>>,
+  shared: (row: never) => (target: Target, ...args: never[]) => unknown,
+  own: Pick<On<Target, Answers, Rows>, OwnNames<Rows>> & Partial<On<Target, Answers, Rows>>,
+): On<Target, Answers, Rows> {
+  const found = Object.entries(rows).flatMap(([name, row]) => (row.isOwn ? [] : [[name, shared(row as never)]]))
+  return { ...Object.fromEntries(found), ...own }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: of any question
+export type AnyWay = Way<any, any>
+
+/** Built once, when a store is opened. */
+export function methodsOf<Rows extends Readonly<Record<string, AnyWay>>>(
+  rows: Rows,
+  lanes: Readonly<Record<Lane, (name: string, way: AnyWay) => Method>>,
 ): Methods<Rows> {
-  const method = (name: string, row: AnyRow): Method => {
-    const { lane } = row
-    if (typeof lane !== 'function') return lanes[lane](name, row)
-    const ways = { short: lanes.short(name, row), long: lanes.long(name, row) }
+  const method = (name: string, way: AnyWay): Method => {
+    const { lane } = way
+    if (typeof lane !== 'function') return lanes[lane](name, way)
+    const ways = { short: lanes.short(name, way), long: lanes.long(name, way) }
     return (...args: never[]) => ways[lane(...args)](...args)
   }
-  return Object.fromEntries(Object.entries(rows).map(([name, row]) => [name, method(name, row)])) as Methods<Rows>
+  return Object.fromEntries(Object.entries(rows).map(([name, way]) => [name, method(name, way)])) as Methods<Rows>
 }

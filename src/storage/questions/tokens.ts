@@ -2,10 +2,10 @@
 import type { OverviewCounts, OverviewQuestion } from '../../tokens/model/overview.ts'
 import { canMatch, type PartRequest, type TokenFilter } from '../../tokens/model/page.ts'
 import { foldCase, idFloor, type Status, type Timestamp } from '../../tokens/model/token.ts'
-import type { ActivityStore, TokenStore, VerificationStore } from '../../tokens/service/ports.ts'
+import type { TokenStore, VerificationStore } from '../../tokens/service/ports.ts'
 import { CANDIDATE, EXPORTED, REQUEST, subAccountRow, toSubAccountRow } from '../columns.ts'
-import { identity, long, own, query, short, upkeep } from './question.ts'
-import { type Dialect, partOf, type Question, Values } from './statements.ts'
+import { both, identity, long, own, query, short, upkeep } from './question.ts'
+import { type Dialect, partOf, type Question, type Rows, Values } from './statements.ts'
 import {
   endingByLifetime,
   endsByExpiry,
@@ -16,6 +16,7 @@ import {
   rangeIn,
   tokenFilters,
 } from './token-filters.ts'
+import { toActivities } from './usage.ts'
 
 export const findRequest = query(
   (accountId: string, by: string, key: string) => [accountId, by, key],
@@ -36,7 +37,7 @@ export const tokenQuestions = {
     }
   }),
   findKnown: own<VerificationStore['findKnown']>('long', (accountId) => accountId),
-  findActivity: own<ActivityStore['findActivity']>('short'),
+  findActivity: short(both(lastUses, formerCredentials, toActivities)),
   findRequest: short(findRequest),
   /** The present names of the account's tokens, sub-accounts and account keys, in the order of the ids. */
   findNames: long(
@@ -75,6 +76,25 @@ export const tokenQuestions = {
       read: ([row]) => row?.[0] as number,
     }
   }),
+}
+
+function lastUses({ sign, among }: Dialect, ids: readonly string[], _at: Timestamp) {
+  return {
+    sql: `SELECT token_id, at FROM last_used WHERE ${among('token_id', `${sign}1`)}`,
+    values: [ids],
+    read: (rows: Rows) => new Map(rows as [string, Timestamp][]),
+  }
+}
+
+/** Those that still work, with the last verifications of their tokens. */
+function formerCredentials({ sign, among }: Dialect, ids: readonly string[], at: Timestamp) {
+  return {
+    sql: `SELECT r.token_id, r.retires_at, v.verifications FROM retired_credentials r
+      LEFT JOIN recent_verifications v ON v.token_id = r.token_id
+      WHERE ${among('r.token_id', `${sign}1`)} AND r.retires_at > ${sign}2`,
+    values: [ids, at],
+    read: (rows: Rows) => Map.groupBy(rows as [string, Timestamp, string | null][], ([tokenId]) => tokenId),
+  }
 }
 
 /** No stored text has one, and PostgreSQL refuses it. */

@@ -1,7 +1,7 @@
 // What is asked of verifications: how often each token was accepted and refused, and which were the last.
 import { ALL_ACCOUNTS } from '../../tokens/model/permissions.ts'
 import { USAGE_DAYS, USAGE_HOURS } from '../../tokens/model/tables.ts'
-import type { TokenActivity } from '../../tokens/model/token.ts'
+import type { Timestamp, TokenActivity } from '../../tokens/model/token.ts'
 import { dayOf, type UsageQuestion, type UsageRow } from '../../tokens/model/usage.ts'
 import type { TokenOwner } from '../../tokens/usage/ports.ts'
 import { mergeRecent, type RecentVerifications } from '../../tokens/verify/recent-verifications.ts'
@@ -98,13 +98,20 @@ export function mergeStored(stored: unknown, noted: RecentVerifications) {
   return { merged, row: merged === before ? undefined : row }
 }
 
-/** `formers`: until when each former credential works that still does, and the last verifications of the token. */
-export function toActivity(
-  lastUsedAt: number | null,
-  formers: readonly (readonly [until: number, verifications: string | null])[],
-): TokenActivity {
-  const until = formers.map(([each]) => each)
-  const lastUse = readRecent(formers[0]?.[1]).find(({ formerUntil }) => until.includes(formerUntil ?? 0))
+export type Former = readonly [tokenId: string, until: Timestamp, verifications: string | null]
+
+/** Tokens that were never used, and have no former credential that works, are left out. */
+export function toActivities(
+  usedAt: ReadonlyMap<string, Timestamp>,
+  formersOf: ReadonlyMap<string, readonly Former[]>,
+) {
+  const ids = new Set([...usedAt.keys(), ...formersOf.keys()])
+  return new Map(Array.from(ids, (id) => [id, toActivity(usedAt.get(id) ?? null, formersOf.get(id) ?? [])]))
+}
+
+export function toActivity(lastUsedAt: Timestamp | null, formers: readonly Former[]): TokenActivity {
+  const until = formers.map(([, each]) => each)
+  const lastUse = readRecent(formers[0]?.[2]).find(({ formerUntil }) => until.includes(formerUntil ?? 0))
   return {
     lastUsedAt,
     formerCredentialUntil: until.length === 0 ? null : Math.max(...until),

@@ -62,7 +62,7 @@ export const webhookQuestions = {
   ),
   findWebhook: short(findWebhook),
   listDeliveries: long(listDeliveries),
-  readBehind: { query: readBehind, lane: 'long' as const, account: ({ accountId }: StoredWebhook) => accountId },
+  readBehind: { ...short(readBehind), lane: 'long' as const, account: ({ accountId }: StoredWebhook) => accountId },
   readLagging: upkeep(both(countDisabled, listLagging, (disabled, lagging) => ({ disabled, lagging }))),
   findDue: short(findDue),
   findDelivering: short(

@@ -2,8 +2,9 @@
 // numbered. A row of the history names the transaction that wrote it. One that a snapshot does not see has an id from its xmin on,
 // so nothing is missed, however long a transaction runs.
 
-import type { Change } from '../../../tokens/model/lease.ts'
-import type { News } from '../../../tokens/verifiers/ports.ts'
+import type { Change, Verifier } from '../../../tokens/model/lease.ts'
+import type { News, Renewal } from '../../../tokens/verifiers/ports.ts'
+import { VERIFIER } from '../../columns.ts'
 import { type Connection, SERVER } from '../postgres-connection.ts'
 
 /** Of transaction ids: a server that was promoted, restarted or restored may give some out again. */
@@ -15,7 +16,7 @@ export const NOW = `${LIFE} || '/' || pg_current_xact_id()::text`
 const FORM = /^(\w+)\/(\d+:\d+:[\d,]*)$/
 
 /** What was handed out by the embedded engine, from which a store may have been copied, has another form: PostgreSQL would refuse it. */
-export const isPosition = (text: string) => FORM.test(text)
+const isPosition = (text: string) => FORM.test(text)
 
 export async function findNews(
   db: Connection,
@@ -51,4 +52,30 @@ export async function findMark(db: Connection, accountId: string): Promise<strin
     accountId,
   )
   return String(found?.[0])
+}
+
+/** Rows are locked in one order everywhere, so that no two batches wait for each other. */
+export async function renewVerifiers(
+  { db }: { readonly db: Connection },
+  renewals: readonly Renewal[],
+): Promise<Verifier[]> {
+  const ids = renewals.map(({ id }) => id)
+  const [, , found] = await Promise.all([
+    db.run('SELECT FROM verifiers WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE', ids),
+    db.run(
+      `UPDATE verifiers v SET renewal = v.renewal + 1, confirmed_at = r.at,
+         acked = CASE WHEN starts_with(r.acked, ${LIFE} || '/') THEN r.acked ELSE v.acked END
+       FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS r (id, account_id, acked, at)
+       WHERE v.id = r.id AND v.account_id = r.account_id AND v.state = 'held'`,
+      ids,
+      renewals.map(({ accountId }) => accountId),
+      renewals.map(({ acked = '' }) => (isPosition(acked) ? acked : null)),
+      renewals.map(({ at }) => at),
+    ),
+    db.tuples(`SELECT ${VERIFIER.columns('v')} FROM verifiers v WHERE v.id = ANY($1::text[])`, ids),
+  ])
+  const byId = Map.groupBy(renewals, ({ id }) => id)
+  return VERIFIER.readAll(found).filter(({ id, accountId }) =>
+    byId.get(id)?.some((renewal) => renewal.accountId === accountId),
+  )
 }

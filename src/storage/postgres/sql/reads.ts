@@ -1,10 +1,9 @@
 // How this engine asks every question, on one connection: one statement each, so that an answer comes from one snapshot and one round trip.
-import type { Timestamp, TokenActivity, TokenRecord } from '../../../tokens/model/token.ts'
+import type { TokenRecord } from '../../../tokens/model/token.ts'
 import type { NameAsked } from '../../../tokens/operator-ports.ts'
 import { TOKEN } from '../../columns.ts'
-import { readsOf } from '../../questions/all.ts'
-import type { Asked } from '../../questions/question.ts'
-import { toActivity } from '../../questions/usage.ts'
+import { QUESTIONS } from '../../questions/all.ts'
+import { type Asked, on, type Row } from '../../questions/question.ts'
 import type { Connection } from '../postgres-connection.ts'
 import { binaryArray } from './binary-arrays.ts'
 import { POSTGRES } from './dialect.ts'
@@ -16,8 +15,8 @@ function asking<Args extends readonly unknown[], Answer>(
   query: Asked<Args, Answer>,
 ): (db: Connection, ...args: Args) => Promise<Answer> {
   if ('both' in query) {
-    const [one, other] = query.both
-    return async (db, ...args) => query.join(...(await Promise.all([ask(db, one, args), ask(db, other, args)])))
+    const [one, other] = [asking(query.both[0]), asking(query.both[1])]
+    return async (db, ...args) => query.join(...(await Promise.all([one(db, ...args), other(db, ...args)])))
   }
   if ('sql' in query) return (db, ...args) => ask(db, query, args)
   return async (db, ...args) => {
@@ -54,31 +53,9 @@ async function findKnown(
   return (await db.tuples(isPartitioned ? KNOWN_PLACES : KNOWN, binaryArray('bytes', bytes))).flat() as string[]
 }
 
-const FORMER_OF = `SELECT r.token_id, r.retires_at, v.verifications FROM retired_credentials r
-  LEFT JOIN recent_verifications v ON v.token_id = r.token_id WHERE r.token_id = ANY($1::text[]) AND r.retires_at > $2`
-
-async function findActivity(
-  db: Connection,
-  tokenIds: readonly string[],
-  at: Timestamp,
-): Promise<ReadonlyMap<string, TokenActivity>> {
-  const [used, formers] = await Promise.all([
-    db.tuples('SELECT token_id, at FROM last_used WHERE token_id = ANY($1::text[])', tokenIds),
-    db.tuples(FORMER_OF, tokenIds, at),
-  ])
-  const usedAt = new Map(used as [string, number][])
-  const formersOf = Map.groupBy(formers, ([tokenId]) => tokenId as string)
-  const known = new Set([...usedAt.keys(), ...formersOf.keys()])
-  const toFormer = ([, until, verifications]: readonly unknown[]) => [until, verifications] as [number, string | null]
-  return new Map(
-    [...known].map((id) => [id, toActivity(usedAt.get(id) ?? null, formersOf.get(id)?.map(toFormer) ?? [])]),
-  )
-}
-
 export const postgresReads = (isPartitioned: boolean) =>
-  readsOf<Connection, 'later'>(asking, {
+  on<Connection, 'later', typeof QUESTIONS>(QUESTIONS, ({ query }: Row<never[], unknown>) => asking(query), {
     chooseBulk,
-    findActivity,
     findKnown: (db, _accountId, digests) => findKnown(db, digests, isPartitioned),
     findMark,
     findNews,

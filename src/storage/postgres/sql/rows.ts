@@ -11,6 +11,7 @@ import { indexedGrams } from './grams.ts'
 import { insertRows } from './insertion.ts'
 import { matchTokens } from './listing.ts'
 import { ask, findChanged } from './lookups.ts'
+import { POSITION } from './news.ts'
 
 export function finders(db: Connection): Find {
   return {
@@ -26,6 +27,7 @@ export function finders(db: Connection): Find {
       )
       return new Map<string, Owner>(found.map(({ id, ...owner }) => [id, owner]))
     },
+    position: async () => String((await db.tuple(`SELECT ${POSITION}`))?.[0]),
     /** Triggers refuse what another key has sealed. */
     sealingKey: () => undefined,
   }

@@ -5,12 +5,14 @@ import { SPENT_MS } from '../../../tokens/model/portal.ts'
 import type { Timestamp } from '../../../tokens/model/token.ts'
 import type { MasterKeyChange, Resealed } from '../../../tokens/operator-ports.ts'
 import { PRECISION_MS } from '../../../tokens/verify/recent-verifications.ts'
-import { writesOf } from '../../changes/all.ts'
+import { WRITES } from '../../changes/all.ts'
 import { RESEAL_SECRETS } from '../../changes/upkeep.ts'
+import type { Statement } from '../../changes/write.ts'
+import { on } from '../../questions/question.ts'
 import { POSTGRES } from './dialect.ts'
 import type { Transaction } from './history.ts'
+import { renewVerifiers } from './news.ts'
 import { addUsage, ageUsage, saveRecent } from './usage-writes.ts'
-import { endLease, evictVerifier, insertVerifier, renewVerifiers } from './verifiers.ts'
 
 /** The lock that migration 003 makes everyone share who seals: the letters "latchsea". */
 const SEALING_LOCK = '7809651199140128097'
@@ -167,8 +169,9 @@ const INSERT_USES = `INSERT INTO last_used AS l (token_id, at)
 const UPDATE_KEY_USES = `UPDATE account_keys k SET last_used_at = used.at FROM ${USES}
   WHERE k.id = used.id AND (k.last_used_at IS NULL OR k.last_used_at <= used.at - ${PRECISION_MS})`
 
-export const writes = writesOf<Transaction, 'later'>(
-  ({ sql: write, values, read }) => {
+export const writes = on<Transaction, 'later', typeof WRITES>(
+  WRITES,
+  ({ sql: write, values, read }: Statement<never[], unknown>) => {
     const sql = write(POSTGRES)
     return async ({ db }, ...args) => read(await db.run(sql, ...values(...args)))
   },
@@ -176,9 +179,6 @@ export const writes = writesOf<Transaction, 'later'>(
     addUsage,
     ageUsage,
     changeMasterKey,
-    endLease,
-    evictVerifier,
-    insertVerifier,
     renewVerifiers,
     resealTokens,
     resealWebhooks,

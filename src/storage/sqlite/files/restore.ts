@@ -19,7 +19,7 @@ import {
 import { requireKeys } from '../../store-secret.ts'
 import { Journal } from '../journal/journal.ts'
 import { newestSchema } from '../sql/migrate.ts'
-import { insertUnknownLease } from '../sql/verifiers.ts'
+import { insertUnknownLease } from '../sql/news.ts'
 import { Connection, inUse, isBusy, isCorrupt, isStoreFault, openDatabase } from '../sqlite-connection.ts'
 import type { SqliteOptions } from '../store.ts'
 import { Transaction } from '../transaction.ts'

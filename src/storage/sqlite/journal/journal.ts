@@ -15,7 +15,7 @@ import {
   readLines,
 } from '../../../tokens/trust/revocations.ts'
 import { syncPath } from '../files/files.ts'
-import { insertUnknownLease } from '../sql/verifiers.ts'
+import { insertUnknownLease } from '../sql/news.ts'
 import type { Connection } from '../sqlite-connection.ts'
 import type { Transaction } from '../transaction.ts'
 import { endBulkOperations, replay } from './replay.ts'

@@ -8,7 +8,7 @@ import { subAccountChanges } from '../../changes/sub-accounts.ts'
 import { findOwner } from '../../questions/upkeep.ts'
 import { ask } from '../sql/lookups.ts'
 import { makeChange } from '../sql/make-change.ts'
-import { insertUnknownLease } from '../sql/verifiers.ts'
+import { insertUnknownLease } from '../sql/news.ts'
 import { Transaction } from '../transaction.ts'
 
 /** To be called inside a transaction, on a store that is older than its journal was. */

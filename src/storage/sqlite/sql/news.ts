@@ -2,10 +2,13 @@
 // the store. There is one writer at a time, so rows are numbered in the order of their commits. A life begins with each server: a
 // file that was replaced by an earlier one may have the same row, and lack what was remembered since.
 
-import type { Change } from '../../../tokens/model/lease.ts'
-import type { News } from '../../../tokens/verifiers/ports.ts'
+import { type BegunLease, type Change, unknownLease, type Verifier } from '../../../tokens/model/lease.ts'
+import { VERIFIERS } from '../../../tokens/model/tables.ts'
+import type { News, Renewal } from '../../../tokens/verifiers/ports.ts'
+import { VERIFIER } from '../../columns.ts'
 import type { Connection } from '../sqlite-connection.ts'
 import type { Transaction } from '../transaction.ts'
+import { insertion } from './insertion.ts'
 
 const PLACE = 'SELECT no, hex(substr(stamp, 1, 8)) FROM history WHERE no'
 const AT_END = `${PLACE} = (SELECT max(no) FROM history)`
@@ -29,7 +32,7 @@ export const lastPosition = (db: Connection) => `${lifeOf(db)}/${lastPlace(db)}`
 const numberOf = (position: string) => Number.parseInt(position.slice(position.indexOf('/') + 1), 10)
 
 /** Whether it is one of this file, in this life. */
-export const isKnown = (db: Connection, position: string) =>
+const isKnown = (db: Connection, position: string) =>
   position === `${lifeOf(db)}/${toPlace(db.tuple<[number, string]>(AT, numberOf(position)))}`
 
 export function findNews(db: Connection, since: string | undefined, actions: readonly string[], limit: number): News {
@@ -55,4 +58,25 @@ export function findMark(db: Connection, accountId: string): string {
 /** Positions of before are not known any more: verifiers forget everything. */
 export function beginLife({ db }: Transaction, id: string): void {
   db.run('INSERT OR REPLACE INTO store_life (only, id) VALUES (1, ?)', id)
+}
+
+const insertVerifier = insertion(VERIFIERS)
+const VERIFIER_BY_ID = `SELECT ${VERIFIER.columns('v')} FROM verifiers v WHERE v.id = ?`
+
+/** Of a lease that began after this copy of the store was made. */
+export function insertUnknownLease(db: Pick<Connection, 'run'>, begun: Omit<BegunLease, 'kind'>): void {
+  insertVerifier(db, unknownLease(begun))
+}
+
+export function renewVerifiers({ db }: Transaction, renewals: readonly Renewal[]): Verifier[] {
+  return renewals.flatMap(({ id, accountId, acked, at }) => {
+    const confirmed = acked !== undefined && isKnown(db, acked) ? acked : null
+    db.run(
+      `UPDATE verifiers SET renewal = renewal + 1, confirmed_at = ?, acked = coalesce(?, acked)
+       WHERE id = ? AND account_id = ? AND state = 'held'`,
+      ...[at, confirmed, id, accountId],
+    )
+    const found = VERIFIER.readOne(db.tuple(VERIFIER_BY_ID, id))
+    return found?.accountId === accountId ? [found] : []
+  })
 }

@@ -14,6 +14,7 @@ import { indexedGrams } from './grams.ts'
 import { insertRows } from './insertion.ts'
 import { matchTokens } from './listing.ts'
 import { ask, findSealingKey } from './lookups.ts'
+import { lastPosition } from './news.ts'
 
 /** A token with the number by which tables and search index find it. */
 type Numbered = Stamped<TokenRecord> & { readonly no: number }
@@ -43,6 +44,7 @@ export function finders(db: Connection): Find {
       }
       return owners
     },
+    position: () => lastPosition(db),
     sealingKey: () => findSealingKey(db) ?? '',
   }
 }

@@ -7,15 +7,16 @@ import type { Timestamp } from '../../../tokens/model/token.ts'
 import type { MasterKeyChange, Resealed } from '../../../tokens/operator-ports.ts'
 import { keyIdOf } from '../../../tokens/trust/vault.ts'
 import { PRECISION_MS } from '../../../tokens/verify/recent-verifications.ts'
-import { writesOf } from '../../changes/all.ts'
+import { WRITES } from '../../changes/all.ts'
 import { RESEAL_SECRETS } from '../../changes/upkeep.ts'
+import type { Statement } from '../../changes/write.ts'
+import { on } from '../../questions/question.ts'
 import type { Connection } from '../sqlite-connection.ts'
 import type { Transaction } from '../transaction.ts'
 import { SQLITE } from './dialect.ts'
 import { findSealingKey } from './lookups.ts'
-import { beginLife } from './news.ts'
+import { beginLife, renewVerifiers } from './news.ts'
 import { addUsage, ageUsage, saveRecent } from './usage-writes.ts'
-import { endLease, evictVerifier, insertVerifier, renewVerifiers } from './verifiers.ts'
 
 function spend({ db }: Transaction, digests: readonly Uint8Array[], at: Timestamp): boolean {
   db.run('DELETE FROM spent_sign_ins WHERE spent_at <= ?', at - SPENT_MS)
@@ -100,8 +101,9 @@ const TOKEN_USE = [
 /** Changes nothing. Sent because the writer reconciles store and journal before any change. */
 function probe(_session: Transaction): void {}
 
-const made = writesOf<Transaction, 'at once'>(
-  ({ sql: write, values, read }) => {
+const made = on<Transaction, 'at once', typeof WRITES>(
+  WRITES,
+  ({ sql: write, values, read }: Statement<never[], unknown>) => {
     const sql = write(SQLITE)
     return ({ db }, ...args) => read(db.run(sql, ...values(...args)))
   },
@@ -109,9 +111,6 @@ const made = writesOf<Transaction, 'at once'>(
     addUsage,
     ageUsage,
     changeMasterKey,
-    endLease,
-    evictVerifier,
-    insertVerifier,
     renewVerifiers,
     resealTokens,
     resealWebhooks,
