@@ -159,6 +159,15 @@ test('the whole store is known to its engines and to what opens or wraps it: all
   assert.deepEqual(knowing.sort(), ['src/compose.ts', ...wrapping, ...engines].sort())
 })
 
+test('a room of the storage has at most sixteen files, migrations aside', () => {
+  const rooms = Map.groupBy(sources, dirname)
+  const large = [...rooms].filter(([room, { length }]) => room.startsWith('src/storage') && length > 16)
+  assert.deepEqual(
+    large.map(([room]) => room),
+    [],
+  )
+})
+
 test('imports form no cycle, those of types included', () => {
   const done = new Set<string>()
   const visit = (file: string, path: readonly string[]): void => {

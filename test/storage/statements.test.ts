@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import { clientConfig, SESSION } from '../../src/storage/postgres/pool.ts'
 import { Connection as PostgresConnection } from '../../src/storage/postgres/postgres-connection.ts'
-import { MAX_STATEMENTS as MAX_POSTGRES } from '../../src/storage/postgres/sql/batch.ts'
+import { MAX_STATEMENTS as MAX_POSTGRES } from '../../src/storage/postgres/protocol/batch.ts'
 import * as postgres from '../../src/storage/postgres/sql/listing.ts'
 import * as sqlite from '../../src/storage/sqlite/sql/listing.ts'
 import {

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { after } from 'node:test'
 import pg from 'pg'
-import { migrate } from '../../src/storage/postgres/sql/migrate.ts'
+import { migrate } from '../../src/storage/postgres/schema/migrate.ts'
 import { openPostgresStore, type PostgresOptions } from '../../src/storage/postgres/store.ts'
 import { MasterKey, newStoreSecret, STORE_SECRET_CONTEXT, Stamps } from '../../src/tokens/trust/vault.ts'
 import type { Engine } from './estate.ts'

@@ -8,7 +8,7 @@ import { requireFitServer } from './fit-server.ts'
 import type { Remembered } from './memory/same-rows.ts'
 import { SharedReads } from './memory/shared-reads.ts'
 import { CallerGone, Connection, DeadlinePassed, isLost, translateError, type Work } from './postgres-connection.ts'
-import { typeParser } from './sql/batch.ts'
+import { typeParser } from './protocol/batch.ts'
 
 const CONNECT_TIMEOUT_MS = 1_000
 /** Ends the transaction, and releases the locks, of a process that hangs in the middle of a change. */

@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { Failure, failure } from '../../tokens/errors.ts'
 import { Remembered } from './memory/same-rows.ts'
-import { type Answer, Batch, type Statement, Undone, type Value } from './sql/batch.ts'
+import { type Answer, Batch, type Statement, Undone, type Value } from './protocol/batch.ts'
 
 /** Of a transaction that PostgreSQL ends because of a conflict with another one. */
 const MAX_ATTEMPTS = 5

@@ -11,8 +11,8 @@ import { openSecret } from '../store-secret.ts'
 import { findWeaknesses, requireFitServer } from './fit-server.ts'
 import { connect, placeOf } from './pool.ts'
 import { isStatementLost, KEEP_STATEMENTS } from './postgres-connection.ts'
-import { migrate, requireKnownSchema, requireUpToDate, tableExists } from './sql/migrate.ts'
-import { countPartitions, requirePartitions } from './sql/partitions.ts'
+import { migrate, requireKnownSchema, requireUpToDate, tableExists } from './schema/migrate.ts'
+import { countPartitions, requirePartitions } from './schema/partitions.ts'
 
 export interface DatabaseOptions {
   readonly databaseUrl: string

@@ -16,7 +16,7 @@ import { type Lineage, Restored } from './lineage/lineage.ts'
 import { deleteOldMarks, noteRefusal } from './lineage/mark-rows.ts'
 import { BEGIN, type Pool } from './pool.ts'
 import { type Connection, ConnectionLost, SERVER, type Work } from './postgres-connection.ts'
-import { Undone } from './sql/batch.ts'
+import { Undone } from './protocol/batch.ts'
 
 const INTERVAL_MS = 1_000
 const VALID_MS = 5_000

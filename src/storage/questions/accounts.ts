@@ -39,11 +39,9 @@ export const accountQuestions = {
   findAccount: identity(findAccount),
   findKeyById: identity(findKeyById),
   listAccounts: short(
-    query(
-      () => [],
-      `${ACCOUNT_BY} ORDER BY a.id`,
-      (rows) => ACCOUNT.readAll(rows),
-    ),
+    () => [],
+    `${ACCOUNT_BY} ORDER BY a.id`,
+    (rows) => ACCOUNT.readAll(rows),
   ),
   listKeys: long((dialect: Dialect, accountId: string, query: KeyQuery) => {
     const values = new Values(dialect.sign)

@@ -28,18 +28,14 @@ export const countRunningBulk = query(
 export const bulkQuestions = {
   findBulk: short(findBulk),
   findBulkPart: short(
-    query(
-      (operationId: string, number: number) => [operationId, number],
-      `SELECT ${BULK_PART.columns('p')} FROM bulk_parts p WHERE p.operation_id = ?1 AND p.number = ?2`,
-      ([row]) => BULK_PART.readOne(row),
-    ),
+    (operationId: string, number: number) => [operationId, number],
+    `SELECT ${BULK_PART.columns('p')} FROM bulk_parts p WHERE p.operation_id = ?1 AND p.number = ?2`,
+    ([row]) => BULK_PART.readOne(row),
   ),
   listRunningBulk: short(
-    query(
-      (after: string, limit: number) => [after, limit],
-      `${OPERATIONS} WHERE o.status = 'running' AND o.id > ?1 ORDER BY o.id LIMIT ?2`,
-      (rows) => BULK.readAll(rows),
-    ),
+    (after: string, limit: number) => [after, limit],
+    `${OPERATIONS} WHERE o.status = 'running' AND o.id > ?1 ORDER BY o.id LIMIT ?2`,
+    (rows) => BULK.readAll(rows),
   ),
   countRunningBulk: short(countRunningBulk),
   chooseBulk: own<BulkStore['chooseBulk']>('long', (accountId) => accountId),

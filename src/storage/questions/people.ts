@@ -13,17 +13,13 @@ export const findSessionById = query(
 export const peopleQuestions = {
   findSessionById: identity(findSessionById),
   findSessionByDigest: identity(
-    query(
-      (digest: Uint8Array) => [digest],
-      `${SESSION_BY} WHERE s.digest = ?1`,
-      ([row]) => SESSION.readOne(row),
-    ),
+    (digest: Uint8Array) => [digest],
+    `${SESSION_BY} WHERE s.digest = ?1`,
+    ([row]) => SESSION.readOne(row),
   ),
   listSessions: short(
-    query(
-      (before: string, limit: number) => [before, limit],
-      `${SESSION_BY} WHERE s.id < ?1 ORDER BY s.id DESC LIMIT ?2`,
-      (rows) => SESSION.readAll(rows),
-    ),
+    (before: string, limit: number) => [before, limit],
+    `${SESSION_BY} WHERE s.id < ?1 ORDER BY s.id DESC LIMIT ?2`,
+    (rows) => SESSION.readAll(rows),
   ),
 }

@@ -71,13 +71,18 @@ export function both<Args extends readonly unknown[], One, Other, Answer>(
 
 const NOBODY = () => ''
 
-const inLane =
-  (lane: Lane) =>
-  <Args extends readonly unknown[], Answer>(query: Asked<Args, Answer>): Row<Args, Answer> => ({
-    query,
-    lane,
-    account: NOBODY,
-  })
+/** A query, or what one is made of. */
+interface InLane {
+  <Args extends readonly unknown[], Answer>(query: Asked<Args, Answer>): Row<Args, Answer>
+  <Args extends readonly unknown[], Answer>(...of: Parameters<typeof query<Args, Answer>>): Row<Args, Answer>
+}
+
+function inLane(lane: Lane): InLane {
+  return <Args extends readonly unknown[], Answer>(
+    ...asked: [Asked<Args, Answer>] | Parameters<typeof query<Args, Answer>>
+  ): Row<Args, Answer> => ({ query: asked.length === 1 ? asked[0] : query(...asked), lane, account: NOBODY })
+}
+
 export const identity = inLane('identity')
 export const current = inLane('current')
 export const short = inLane('short')

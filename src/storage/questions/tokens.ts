@@ -59,11 +59,9 @@ export const tokenQuestions = {
   exportTokens: long(exportTokens),
   readOverview: long(readOverview),
   countTokens: upkeep(
-    query(
-      () => [],
-      `SELECT status, CAST(sum(count) AS bigint) FROM token_counts WHERE scope IN (SELECT id FROM accounts) GROUP BY status`,
-      (rows): Record<Status, number> => ({ active: 0, inactive: 0, ...Object.fromEntries(rows) }),
-    ),
+    () => [],
+    `SELECT status, CAST(sum(count) AS bigint) FROM token_counts WHERE scope IN (SELECT id FROM accounts) GROUP BY status`,
+    (rows): Record<Status, number> => ({ active: 0, inactive: 0, ...Object.fromEntries(rows) }),
   ),
   /** Of all accounts. */
   countExpiring: upkeep((dialect: Dialect, from: Timestamp, before: Timestamp) => {

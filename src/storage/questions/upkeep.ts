@@ -34,26 +34,20 @@ export const upkeepQuestions = {
   findTokensByNames: own<ImportStore['findTokensByNames']>('short'),
   readVault: short(readVault),
   listRetiredMasterKeys: short(
-    query(
-      () => [],
-      'SELECT key_id FROM retired_master_keys',
-      (rows) => rows.flat() as string[],
-    ),
+    () => [],
+    'SELECT key_id FROM retired_master_keys',
+    (rows) => rows.flat() as string[],
   ),
   /** Some rows of the chains, after the given one, so that no snapshot is held for long. */
   readChainPart: upkeep(
-    query(
-      ({ accountId, seq }: { accountId: string; seq: number }, limit: number) => [accountId, seq, limit],
-      `SELECT ${HISTORY_ROW.columns('h')} FROM history h WHERE (account_id, seq) > (?1, ?2) ORDER BY account_id, seq LIMIT ?3`,
-      (rows): ChainLink[] => HISTORY_ROW.readAll(rows).map((row) => ({ kind: 'row', row })),
-    ),
+    ({ accountId, seq }: { accountId: string; seq: number }, limit: number) => [accountId, seq, limit],
+    `SELECT ${HISTORY_ROW.columns('h')} FROM history h WHERE (account_id, seq) > (?1, ?2) ORDER BY account_id, seq LIMIT ?3`,
+    (rows): ChainLink[] => HISTORY_ROW.readAll(rows).map((row) => ({ kind: 'row', row })),
   ),
   readChainHeads: upkeep(
-    query(
-      () => [],
-      `SELECT ${HEAD.columns('h')} FROM history_heads h ORDER BY h.account_id`,
-      (rows): ChainLink[] => HEAD.readAll(rows).map((head) => ({ kind: 'head', ...head })),
-    ),
+    () => [],
+    `SELECT ${HEAD.columns('h')} FROM history_heads h ORDER BY h.account_id`,
+    (rows): ChainLink[] => HEAD.readAll(rows).map((head) => ({ kind: 'head', ...head })),
   ),
   /** The rows of a table after one that was read before, in the order of its key, which has no null. */
   readRows: upkeep(({ sign }: Dialect, table: Table, after: StoredRow | undefined, limit: number) => {

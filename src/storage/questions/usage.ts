@@ -6,7 +6,7 @@ import { dayOf, type UsageQuestion, type UsageRow } from '../../tokens/model/usa
 import type { TokenOwner } from '../../tokens/usage/ports.ts'
 import { mergeRecent, type RecentVerifications } from '../../tokens/verify/recent-verifications.ts'
 import { namesOf } from '../columns.ts'
-import { long, query, short } from './question.ts'
+import { long, short } from './question.ts'
 import { type Dialect, Values } from './statements.ts'
 
 const KEY = ['day', 'month', 'subject', 'verdict']
@@ -68,11 +68,9 @@ export const usageQuestions = {
     },
   ),
   findRecent: short(
-    query(
-      (tokenId: string) => [tokenId],
-      'SELECT verifications FROM recent_verifications WHERE token_id = ?1',
-      ([row]) => readRecent(row?.[0]),
-    ),
+    (tokenId: string) => [tokenId],
+    'SELECT verifications FROM recent_verifications WHERE token_id = ?1',
+    ([row]) => readRecent(row?.[0]),
   ),
   /** Of reports that may have waited for longer than a request may. With the account, PostgreSQL opens one partition. */
   findOwners: {

@@ -54,11 +54,9 @@ const listLagging = query(
 
 export const webhookQuestions = {
   listWebhooks: short(
-    query(
-      (accountId: string) => [accountId],
-      `${WEBHOOKS} WHERE w.account_id = ?1 ORDER BY w.account_id DESC, w.id DESC`,
-      (rows) => WEBHOOK.readAll(rows),
-    ),
+    (accountId: string) => [accountId],
+    `${WEBHOOKS} WHERE w.account_id = ?1 ORDER BY w.account_id DESC, w.id DESC`,
+    (rows) => WEBHOOK.readAll(rows),
   ),
   findWebhook: short(findWebhook),
   listDeliveries: long(listDeliveries),

@@ -2,7 +2,7 @@
 // still read from the store, and compared with the cached one field by field.
 import { bytesOf, Recent } from '../../../tokens/recent.ts'
 import { KEY, LISTED } from '../../columns.ts'
-import type { Columns, Fields } from '../sql/batch.ts'
+import type { Columns, Fields } from '../protocol/batch.ts'
 
 /** Bytes that a row of the usual size takes, including derived values. */
 const ROW = 2_000

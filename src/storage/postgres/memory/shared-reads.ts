@@ -9,7 +9,7 @@ import {
   translateError,
   type Work,
 } from '../postgres-connection.ts'
-import { Undone } from '../sql/batch.ts'
+import { Undone } from '../protocol/batch.ts'
 
 /** A connection answers them one after the other, and the last one should not wait long. */
 const MAX_PER_ROUND_TRIP = 8

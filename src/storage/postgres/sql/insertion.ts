@@ -4,8 +4,8 @@ import { SUB_ACCOUNTS, TOKENS } from '../../../tokens/model/tables.ts'
 import { foldCase, type TokenRecord } from '../../../tokens/model/token.ts'
 import { columnOf, derivedFields, tableOf } from '../../columns.ts'
 import type { Connection } from '../postgres-connection.ts'
-import type { Value as Parameter } from './batch.ts'
-import { binaryArray } from './binary-arrays.ts'
+import type { Value as Parameter } from '../protocol/batch.ts'
+import { binaryArray } from '../protocol/binary-arrays.ts'
 import { indexedGrams } from './grams.ts'
 
 /** A statement with its values in the protocol's form. */

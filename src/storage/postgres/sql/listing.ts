@@ -17,7 +17,7 @@ import { LISTED } from '../../columns.ts'
 import { Values } from '../../questions/statements.ts'
 import { areMany, directionOf, orderOf, tokenFilters } from '../../questions/token-filters.ts'
 import type { Connection } from '../postgres-connection.ts'
-import type { Answer } from './batch.ts'
+import type { Answer } from '../protocol/batch.ts'
 import { POSTGRES } from './dialect.ts'
 import { matchExpression } from './grams.ts'
 

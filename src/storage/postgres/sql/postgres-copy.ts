@@ -17,9 +17,9 @@ import { BEGIN, connect, IN_USE_LOCK, placeOf } from '../pool.ts'
 import { Connection } from '../postgres-connection.ts'
 import { readFirstEpoch, readSecret, requireFinishedCopy } from '../prepare-database.ts'
 import { REFUSED } from '../primary-check.ts'
+import { migrate, requireKnownSchema, tableExists } from '../schema/migrate.ts'
+import { countPartitions, requirePartitions } from '../schema/partitions.ts'
 import { insertRows } from './insertion.ts'
-import { migrate, requireKnownSchema, tableExists } from './migrate.ts'
-import { countPartitions, requirePartitions } from './partitions.ts'
 import { postgresReads } from './reads.ts'
 
 const { readRows } = postgresReads(false)

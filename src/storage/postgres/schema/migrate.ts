@@ -4,7 +4,7 @@ import { OperatorError } from '../../../tokens/errors.ts'
 import { type Migration, readMigrations, requireKnownNumber } from '../../migrations.ts'
 import { BEGIN } from '../pool.ts'
 
-const FOLDER = new URL('./migrations/', import.meta.url)
+const FOLDER = new URL('../sql/migrations/', import.meta.url)
 /** The advisory lock of migrations: the letters "latchkey". */
 export const MIGRATION_LOCK = '7809651199139603833'
 
