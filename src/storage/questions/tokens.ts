@@ -126,6 +126,27 @@ function exportTokens(dialect: Dialect, accountId: string, filter: TokenFilter, 
 
 function readOverview(dialect: Dialect, accountId: string, asked: OverviewQuestion): Question<OverviewCounts> {
   const values = new Values(dialect.sign)
+  const { counts, made, owners } = overviewCounts(dialect, values, accountId, asked)
+  const [ofWeeks, ofLargest] = [Object.keys(counts).length, Object.keys(counts).length + made.length]
+  return {
+    sql: `SELECT counted.*, page.* FROM (SELECT ${[...Object.values(counts), ...made].join(', ')}) AS counted LEFT JOIN (
+        SELECT * FROM (SELECT ${subAccountRow('s')} ${owners}) AS owner
+        ORDER BY active + inactive DESC, id DESC LIMIT ${values.add(asked.largest)}
+      ) AS page ON true ORDER BY page.active + page.inactive DESC, page.id DESC`,
+    values: values.list,
+    read: (rows) => {
+      const [numbers = []] = rows as number[][]
+      const named = Object.fromEntries(Object.keys(counts).map((name, n) => [name, numbers[n]]))
+      const { active, inactive, ...others } = named as Record<keyof typeof counts, number>
+      const found = rows.filter((row) => row[ofLargest] !== null)
+      const largest = found.map((row) => toSubAccountRow(row, ofLargest))
+      return { ...others, tokens: { active, inactive }, made: numbers.slice(ofWeeks, ofLargest), largest }
+    },
+  }
+}
+
+/** Statements of numbers, and where the sub-accounts are. */
+function overviewCounts(dialect: Dialect, values: Values, accountId: string, asked: OverviewQuestion) {
   const account = values.add(accountId)
   const [now, soon] = [values.add(asked.expiredBefore - 1), values.add(asked.expiringBefore)]
   const after = `CAST(${values.add(asked.expiredBefore)} AS bigint)`
@@ -163,20 +184,5 @@ function readOverview(dialect: Dialect, accountId: string, asked: OverviewQuesti
     suspended: `(SELECT count(s.suspended_at) ${owners})`,
   }
   const made = floors.slice(1).map((end, week) => count(`t.id >= ${floors[week]} AND t.id < ${end}`))
-  const [ofWeeks, ofLargest] = [Object.keys(counts).length, Object.keys(counts).length + made.length]
-  return {
-    sql: `SELECT counted.*, page.* FROM (SELECT ${[...Object.values(counts), ...made].join(', ')}) AS counted LEFT JOIN (
-        SELECT * FROM (SELECT ${subAccountRow('s')} ${owners}) AS owner
-        ORDER BY active + inactive DESC, id DESC LIMIT ${values.add(asked.largest)}
-      ) AS page ON true ORDER BY page.active + page.inactive DESC, page.id DESC`,
-    values: values.list,
-    read: (rows) => {
-      const [numbers = []] = rows as number[][]
-      const named = Object.fromEntries(Object.keys(counts).map((name, n) => [name, numbers[n]]))
-      const { active, inactive, ...others } = named as Record<keyof typeof counts, number>
-      const found = rows.filter((row) => row[ofLargest] !== null)
-      const largest = found.map((row) => toSubAccountRow(row, ofLargest))
-      return { ...others, tokens: { active, inactive }, made: numbers.slice(ofWeeks, ofLargest), largest }
-    },
-  }
+  return { counts, made, owners }
 }
