@@ -1,11 +1,11 @@
 // Finds leaked credentials in any text: who owns them, and how to end them.
 import { type Command, CommanderError } from 'commander'
 import type { Latchkey } from '../compose.ts'
+import { keyToWire } from '../operations/keys/document.ts'
 import { Failure } from '../tokens/errors.ts'
 import { candidatesIn, type Text } from '../tokens/leaks/candidates.ts'
 import type { Holder } from '../tokens/leaks.ts'
 import type { Registry } from '../tokens/registry.ts'
-import { keyToWire } from '../wire/key.ts'
 import type { OnStore } from './command.ts'
 import { EXIT } from './exit-codes.ts'
 import type { Output, Streams } from './output.ts'

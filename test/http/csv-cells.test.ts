@@ -1,7 +1,7 @@
 // The cells of a CSV file: nothing in them is a formula to a spreadsheet, and all of it can be read back.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { csvHeader, csvLines } from '../../src/wire/csv.ts'
+import { csvHeader, csvLines } from '../../src/operations/csv.ts'
 import { parseCsv } from './csv.ts'
 
 const COLUMNS = ['name', 'metadata', 'subAccount.name', 'subAccount.companyName']

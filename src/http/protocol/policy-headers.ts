@@ -1,6 +1,7 @@
 // How verification says what is left of rates and quotas.
+
+import { limitName } from '../../operations/verification/document.ts'
 import type { LimitVerdict } from '../../tokens/limiter.ts'
-import { limitName } from '../../wire/verdict.ts'
 
 /** RateLimit and RateLimit-Policy, of draft-ietf-httpapi-ratelimit-headers: one item for each rate and quota. */
 export function limitHeaders(left: LimitVerdict['left']): Readonly<Record<string, string>> {

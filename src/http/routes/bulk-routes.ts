@@ -1,9 +1,9 @@
 // Bulk operations: order, watch and undo them.
 import { Type } from 'typebox'
+import { bulkToWire, previewToWire } from '../../operations/bulk/document.ts'
 import { reasonOf } from '../../tokens/errors.ts'
 import { readBulkRequest } from '../../tokens/model/bulk.ts'
 import { BAD_PAGE, readPageRequest } from '../../tokens/model/page.ts'
-import { bulkToWire, previewToWire } from '../../wire/bulk.ts'
 import { readIdempotencyKey } from '../protocol/conditions.ts'
 import * as schemas from './bulk-schemas.ts'
 import { type AccountRoute, IDEMPOTENCY_KEY, NOT_YOURS } from './route.ts'

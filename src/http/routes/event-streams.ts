@@ -3,11 +3,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { once } from 'node:events'
 import { PassThrough, type Readable } from 'node:stream'
+import { entryToWire } from '../../operations/history/document.ts'
 import type { AccountFeed } from '../../tokens/account-feed.ts'
 import { Failure } from '../../tokens/errors.ts'
 import { type Caller, requireRight } from '../../tokens/model/permissions.ts'
 import type { FeedFilter } from '../../tokens/record/history.ts'
-import { entryToWire } from '../../wire/history.ts'
 import { requireSameRights } from '../access/caller.ts'
 import { StreamCount } from '../protocol/stream-count.ts'
 

@@ -1,5 +1,7 @@
 // The history of one token, or of the whole account.
 import { Type } from 'typebox'
+import { historyToWire, idsIn } from '../../operations/history/document.ts'
+import { exportHistory } from '../../operations/history/export.ts'
 import { Failure, reasonOf } from '../../tokens/errors.ts'
 import { ACTIONS } from '../../tokens/model/actions.ts'
 import { type RawQuery, readOnce } from '../../tokens/model/page.ts'
@@ -7,8 +9,6 @@ import type { Caller } from '../../tokens/model/permissions.ts'
 import { NOT_A_TIME } from '../../tokens/model/times.ts'
 import { EFFECTS, type HistoryQuery, NOT_A_POSITION, readHistoryQuery } from '../../tokens/record/history.ts'
 import type { Registry } from '../../tokens/registry.ts'
-import { exportHistory } from '../../wire/exports.ts'
-import { historyToWire, idsIn } from '../../wire/history.ts'
 import type { AccountRoute } from './route.ts'
 import * as schemas from './schemas.ts'
 

@@ -1,11 +1,11 @@
 // Leaked credentials: an account switches off what stands in a text. What others report is in leak-report-routes.ts.
 import { Type } from 'typebox'
+import { leakToWire } from '../../operations/leaks/document.ts'
 import { Failure, reasonOf } from '../../tokens/errors.ts'
 import { IN_UTF_16 } from '../../tokens/leaks/candidates.ts'
 import { type FieldReader, readNew } from '../../tokens/model/fields.ts'
 import { readOnce } from '../../tokens/model/page.ts'
 import { flagField } from '../../tokens/model/permissions.ts'
-import { leakToWire } from '../../wire/leak.ts'
 import { JSON_TYPE, TEXT_TYPE } from '../protocol/body.ts'
 import { readIdempotencyKey } from '../protocol/conditions.ts'
 import { type AccountRoute, IDEMPOTENCY_KEY, type RouteInput } from './route.ts'

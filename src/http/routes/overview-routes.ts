@@ -1,8 +1,9 @@
 // The account at a glance: counts of its tokens and sub-accounts.
+
+import { subAccountToWire } from '../../operations/sub-accounts/document.ts'
+import { subAccountOfToken } from '../../operations/tokens/document.ts'
 import { toTime } from '../../tokens/model/times.ts'
 import type { Overview } from '../../tokens/registry.ts'
-import { subAccountToWire } from '../../wire/sub-account.ts'
-import { subAccountOfToken } from '../../wire/token.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
 import type { AccountRoute } from './route.ts'
 import * as schemas from './schemas.ts'

@@ -1,5 +1,6 @@
 // The portal: a caller makes a session for a sub-account's own developers, whose browser begins it with its code; owners end it.
 import { type Static, Type } from 'typebox'
+import { subAccountOfToken } from '../../operations/tokens/document.ts'
 import { reasonOf } from '../../tokens/errors.ts'
 import { BAD_PAGE, type RawQuery, readPageRequest } from '../../tokens/model/page.ts'
 import { PORTAL_USES, type PortalUse } from '../../tokens/model/permissions.ts'
@@ -13,7 +14,6 @@ import {
   usesOf,
 } from '../../tokens/model/portal.ts'
 import { toTime } from '../../tokens/model/times.ts'
-import { subAccountOfToken } from '../../wire/token.ts'
 import { requirePortalOrigin } from '../access/portal.ts'
 import { rightsOfPeople } from '../access/session.ts'
 import { successBody } from '../protocol/envelope.ts'

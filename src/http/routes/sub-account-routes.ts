@@ -1,5 +1,8 @@
 // Sub-accounts: list, create, get, update, suspend and resume.
 import { Type } from 'typebox'
+import { policyImpactToWire } from '../../operations/limits/document.ts'
+import { subAccountToWire } from '../../operations/sub-accounts/document.ts'
+import { exportSubAccounts } from '../../operations/sub-accounts/export.ts'
 import { reasonOf } from '../../tokens/errors.ts'
 import { NOTHING_TO_UPDATE } from '../../tokens/model/fields.ts'
 import { BAD_PAGE, readPageRequest, readSearch } from '../../tokens/model/page.ts'
@@ -12,8 +15,6 @@ import {
   STALE_SUB_ACCOUNT,
   SUB_ACCOUNT_STATUSES,
 } from '../../tokens/model/update.ts'
-import { exportSubAccounts } from '../../wire/exports.ts'
-import { policyImpactToWire, subAccountToWire } from '../../wire/sub-account.ts'
 import { etagOf, readIdempotencyKey, readIfMatch } from '../protocol/conditions.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
 import { type AccountRoute, etag, IDEMPOTENCY_KEY, ifMatch, NOT_YOURS, type RouteResult } from './route.ts'

@@ -1,5 +1,8 @@
 // The documented endpoints, and all else that can be done with a token.
 import { Type } from 'typebox'
+import { explanationToWire } from '../../operations/limits/document.ts'
+import { tokenToWire } from '../../operations/tokens/document.ts'
+import { exportTokens } from '../../operations/tokens/export.ts'
 import { Failure, reasonOf } from '../../tokens/errors.ts'
 import { NOT_AN_ADDRESS, readAccess } from '../../tokens/model/access.ts'
 import { NOTHING_TO_UPDATE } from '../../tokens/model/fields.ts'
@@ -24,9 +27,6 @@ import {
 } from '../../tokens/model/update.ts'
 import type { Registry } from '../../tokens/registry.ts'
 import type { TokenView } from '../../tokens/token-views.ts'
-import { exportTokens } from '../../wire/exports.ts'
-import { tokenToWire } from '../../wire/token.ts'
-import { explanationToWire } from '../../wire/verdict.ts'
 import { etagOf, readIdempotencyKey, readVersions } from '../protocol/conditions.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
 import { type AccountRoute, IDEMPOTENCY_KEY, NOT_YOURS, type RouteInput, type RouteResult } from './route.ts'

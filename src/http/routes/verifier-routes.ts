@@ -1,5 +1,7 @@
 // Verifiers: processes that decide by what they remember, while they hold a lease. See docs/reference/verifier-protocol.md.
 import { Type } from 'typebox'
+import { verdictToWire } from '../../operations/verification/document.ts'
+import { verifierToWire } from '../../operations/verifiers/document.ts'
 import { Failure, reasonOf } from '../../tokens/errors.ts'
 import { LEASE_SECONDS, MOST_NEWS } from '../../tokens/model/lease.ts'
 import {
@@ -15,8 +17,6 @@ import { notAllowed } from '../../tokens/model/permissions.ts'
 import { MAX_NAME_CHARACTERS } from '../../tokens/model/token.ts'
 import type { Entry } from '../../tokens/verify/entry.ts'
 import { REFUSED } from '../../tokens/verify/recent-verifications.ts'
-import { verdictToWire } from '../../wire/verdict.ts'
-import { verifierToWire } from '../../wire/verifier.ts'
 import { limitHeaders } from '../protocol/policy-headers.ts'
 import type { AccountRoute, ServerParts } from './route.ts'
 import * as schemas from './schemas.ts'

@@ -1,10 +1,10 @@
 // Webhooks: list, create, change, rotate, test, delete, and what was sent to them.
 import { Type } from 'typebox'
+import { deliveryToWire, outcomeToWire, webhookToWire } from '../../operations/webhooks/document.ts'
 import { reasonOf } from '../../tokens/errors.ts'
 import { BAD_PAGE, readPageRequest } from '../../tokens/model/page.ts'
 import { STATUSES } from '../../tokens/model/token.ts'
 import { ORDERS, readNewWebhook, readWebhookPatch } from '../../tokens/model/webhook.ts'
-import { deliveryToWire, outcomeToWire, webhookToWire } from '../../wire/webhook.ts'
 import { readIdempotencyKey } from '../protocol/conditions.ts'
 import { type AccountRoute, IDEMPOTENCY_KEY } from './route.ts'
 import { PageParameters } from './schemas.ts'

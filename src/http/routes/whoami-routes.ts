@@ -1,5 +1,5 @@
 // Who is asking: the account, the caller and what the caller may do, so that a program need not find out by trying.
-import { whoAmIToWire } from '../../wire/caller.ts'
+import { whoAmIToWire } from '../../operations/account/document.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
 import * as schemas from './access-schemas.ts'
 import type { AccountRoute } from './route.ts'

@@ -1,8 +1,8 @@
 // Tokens as they are sent and printed.
-import { type JsonObject, shownJson } from '../tokens/model/fields.ts'
-import { toDate, toTimeOrNull } from '../tokens/model/times.ts'
-import type { Token, TokenDetails } from '../tokens/model/token.ts'
-import type { Policy } from '../tokens/verify/policy.ts'
+import { type JsonObject, shownJson } from '../../tokens/model/fields.ts'
+import { toDate, toTimeOrNull } from '../../tokens/model/times.ts'
+import type { Token, TokenDetails } from '../../tokens/model/token.ts'
+import type { Policy } from '../../tokens/verify/policy.ts'
 
 /** Names each field, and spreads none: what the domain adds later must not be sent by itself. */
 export function tokenToWire(token: Token) {

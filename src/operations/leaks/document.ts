@@ -1,6 +1,6 @@
 // What was found in a text, as it is sent and printed.
-import type { LeakReport } from '../tokens/leaks.ts'
-import { subAccountOfToken } from './token.ts'
+import type { LeakReport } from '../../tokens/leaks.ts'
+import { subAccountOfToken } from '../tokens/document.ts'
 
 export function leakToWire({ found, disabled }: LeakReport) {
   const tokens = found.map(({ row: { token, subAccount }, wasActive }) => ({

@@ -1,6 +1,6 @@
 // Who is asking, as it is sent and printed.
-import { BY_JWT, BY_OIDC, type Caller, type Permissions } from '../tokens/model/permissions.ts'
-import type { Account } from '../tokens/model/token.ts'
+import { BY_JWT, BY_OIDC, type Caller, type Permissions } from '../../tokens/model/permissions.ts'
+import type { Account } from '../../tokens/model/token.ts'
 
 export function whoAmIToWire({ id, name }: Account, caller: Caller) {
   return {

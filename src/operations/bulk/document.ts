@@ -1,8 +1,8 @@
 // Bulk operations as they are sent and printed.
-import type { BulkPreview } from '../tokens/bulk.ts'
-import { filterOf, type StoredBulk } from '../tokens/model/bulk.ts'
-import { toTime, toTimeOrNull } from '../tokens/model/times.ts'
-import { subAccountOfToken } from './token.ts'
+import type { BulkPreview } from '../../tokens/bulk.ts'
+import { filterOf, type StoredBulk } from '../../tokens/model/bulk.ts'
+import { toTime, toTimeOrNull } from '../../tokens/model/times.ts'
+import { subAccountOfToken } from '../tokens/document.ts'
 
 export function bulkToWire(operation: StoredBulk) {
   const { id, action, status, direction, total, done, skipped, restored, kept, createdAt, endedAt, by, byName } =

@@ -1,6 +1,6 @@
 // What verification says of a credential, as it is sent and printed.
-import type { Left } from '../tokens/limiter.ts'
-import type { Decision, Explanation } from '../tokens/verification.ts'
+import type { Left } from '../../tokens/limiter.ts'
+import type { Decision } from '../../tokens/verification.ts'
 
 type Refusal = Exclude<Decision, { accepted: true }>['reason']
 
@@ -29,26 +29,4 @@ export function verdictToWire(decision: Decision) {
 
 function leftToWire({ use, left, resetSeconds }: Left) {
   return { of: limitName(use), limit: use.limit.limit, left, resetSeconds }
-}
-
-export function explanationToWire({ accepted, reason, decidedBy, scopes, limits }: Explanation) {
-  const leastLeft = [...limits].sort((one, other) => one.left - other.left)
-  const found = (kind: 'rate' | 'quota') => leastLeft.find(({ limit }) => limit.kind === kind)
-  const [rate, quota] = [found('rate'), found('quota')]
-  return {
-    accepted,
-    reason: reason === null ? null : reasonToWire(reason),
-    decidedBy,
-    effective: {
-      scopes,
-      rate:
-        rate?.limit.kind === 'rate'
-          ? { limit: rate.limit.limit, seconds: rate.limit.seconds, left: rate.left, from: rate.owner }
-          : null,
-      quota:
-        quota?.limit.kind === 'quota'
-          ? { limit: quota.limit.limit, per: quota.limit.per, left: quota.left, from: quota.owner }
-          : null,
-    },
-  }
 }

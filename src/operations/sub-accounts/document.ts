@@ -1,9 +1,8 @@
 // Sub-accounts as they are sent and printed.
-import { type JsonObject, shownJson } from '../tokens/model/fields.ts'
-import { toTime, toTimeOrNull } from '../tokens/model/times.ts'
-import type { SubAccountRow } from '../tokens/model/token.ts'
-import type { PolicyImpact } from '../tokens/policy-impact.ts'
-import type { Policy } from '../tokens/verify/policy.ts'
+import { type JsonObject, shownJson } from '../../tokens/model/fields.ts'
+import { toTime, toTimeOrNull } from '../../tokens/model/times.ts'
+import type { SubAccountRow } from '../../tokens/model/token.ts'
+import type { Policy } from '../../tokens/verify/policy.ts'
 
 export function subAccountToWire({ subAccount, tokens }: SubAccountRow) {
   const { id, name, email, companyName, createdAt, suspendedAt, policy, metadata } = subAccount
@@ -19,14 +18,4 @@ export function subAccountToWire({ subAccount, tokens }: SubAccountRow) {
     policy: shownJson(policy) as Policy | null,
     metadata: shownJson(metadata) as JsonObject | null,
   }
-}
-
-export function policyImpactToWire({ sample, ...counts }: PolicyImpact) {
-  const items = sample.map(({ id, name, lastUsedAt, losses }) => ({
-    _id: id,
-    name,
-    lastUsedAt: toTimeOrNull(lastUsedAt),
-    losses,
-  }))
-  return { ...counts, sample: items }
 }
