@@ -46,6 +46,17 @@ const BOTH_ENGINES = [
   'tokens',
 ]
 
+const OF_ROUTES = [
+  'http/streams',
+  'http/description',
+  'http/parts.ts',
+  'http/observe',
+  'http/access',
+  'http/protocol',
+  'operations',
+  'tokens',
+]
+
 /**
  * The layers, highest first: what a room may import stands below it. A file belongs to the longest name that its path below `src`
  * begins with; permission to import a room includes the rooms within it.
@@ -61,10 +72,15 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'master-key.ts': ['config.ts', 'process', 'tokens'],
   'config.ts': ['unknown-settings.ts', 'tokens'],
   'unknown-settings.ts': ['tokens'],
-  'http/server.ts': ['http/routes', 'http/observe', 'http/access', 'http/protocol', 'tokens'],
-  'http/routes': ['http/observe', 'http/access', 'http/protocol', 'operations', 'tokens'],
+  'http/server.ts': ['http/routes.ts', 'http/plain', ...OF_ROUTES],
+  'http/routes.ts': ['http/streams', ...OF_ROUTES],
+  'http/plain': OF_ROUTES,
+  'http/streams': OF_ROUTES,
+  'http/description': ['http/parts.ts', 'http/access', 'http/protocol', 'operations', 'tokens'],
+  'http/parts.ts': ['http/streams/event-streams.ts', 'http/observe', 'http/access', 'http/protocol', 'tokens'],
+  'http/streams/event-streams.ts': ['http/access', 'http/protocol', 'operations', 'tokens'],
   'http/observe': ['http/access', 'http/protocol', 'tokens'],
-  'http/access': ['http/protocol', 'tokens'],
+  'http/access': ['http/protocol', 'operations', 'tokens'],
   'http/protocol': ['operations', 'tokens'],
   operations: ['tokens'],
   'storage/sqlite': BOTH_ENGINES,
@@ -121,6 +137,7 @@ const ONLY_IMPORTERS: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry/sdk-trace': ['http/observe'],
   jose: ['http'],
   'openid-client': ['http'],
+  typebox: ['operations', 'http'],
   pino: ['compose.ts', 'serve', 'cli', 'http'],
 }
 
@@ -179,12 +196,18 @@ test('imports form no cycle, those of types included', () => {
   for (const file of files) visit(file, [])
 })
 
-test('what only some need is loaded when they ask for it: a command begins in a fraction of the time', () => {
-  const reached = new Set(['src/main.ts'])
+/** All that is loaded with these files. */
+function loadedWith(...files: readonly string[]): ReadonlySet<string> {
+  const reached = new Set(files)
   // The set grows while it is walked.
   for (const file of reached) {
     for (const { from, to, isLoadedAtOnce } of imports) if (from === file && isLoadedAtOnce) reached.add(to)
   }
+  return reached
+}
+
+test('what only some need is loaded when they ask for it: a command begins in a fraction of the time', () => {
+  const reached = loadedWith('src/main.ts')
   const libraries = ['fastify', 'typebox', 'prom-client', '@opentelemetry/sdk-trace', 'pg', 'jose', 'openid-client']
   const late = [...libraries, 'src/serve/serving.ts', 'client/latchkey-client.ts']
   assert.deepEqual(
@@ -193,6 +216,19 @@ test('what only some need is loaded when they ask for it: a command begins in a 
   )
   for (const library of late) assert.ok(imports.some(({ to }) => to === library))
   assert.ok(reached.has('commander') && reached.has('node:sqlite'))
+})
+
+test('the answers of operations are loaded without their schemas, so that a command need not wait for these', () => {
+  const answers = sources.filter((file) => /^src\/operations\/[^/]+\/(answers|document|export)\.ts$/.test(file))
+  assert.ok(answers.length > 20)
+  assert.equal(loadedWith(...answers).has('typebox'), false)
+  assert.ok(loadedWith('src/operations/all.ts').has('typebox'))
+})
+
+test('no folder of operations or of HTTP has more files than can be seen at once', () => {
+  const folders = Map.groupBy(sources, (file) => dirname(file))
+  const crowded = [...folders].filter(([folder, { length }]) => /src\/(operations|http)/.test(folder) && length > 16)
+  assert.deepEqual(crowded, [])
 })
 
 test('no room is called utils, helpers, common, shared or manager', () => {

@@ -8,67 +8,41 @@ import Fastify, {
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
-  type HTTPMethods,
   type RouteOptions,
 } from 'fastify'
+import { operations } from '../operations/all.ts'
+import type { Operation } from '../operations/operation.ts'
+import { portal } from '../operations/portal/description.ts'
 import { Failure } from '../tokens/errors.ts'
 import type { Caller } from '../tokens/model/permissions.ts'
 import { isOfPortal } from '../tokens/portal.ts'
-import type { Origin } from '../tokens/record/history.ts'
-import type { Registry } from '../tokens/registry.ts'
-import { type Admit, admitAgain, bearerOf, callerOf } from './access/caller.ts'
-import { addressOf, clientAddressReader, oncePerNetwork } from './access/client-address.ts'
-import { gateEvents } from './access/gate-events.ts'
+import { type Admit, bearerOf } from './access/caller.ts'
+import { clientAddressReader, oncePerNetwork } from './access/client-address.ts'
 import { answerPreflight, callerInPortal, setCorsHeaders } from './access/portal.ts'
 import { admitWithin } from './access/rate-limits.ts'
 import { authenticateEither, rightsOfPeople } from './access/session.ts'
+import { apiDescription, DESCRIPTION_PAGE, withNamedSchemas } from './description/api-description.ts'
+import { withFailures } from './description/responses.ts'
 import { recorder } from './observe/recorder.ts'
+import type { PlainRoute, ServerParts } from './parts.ts'
+import { authRoutes } from './plain/auth-routes.ts'
+import { consoleRoutes, STATIC_FILES } from './plain/console-routes.ts'
+import { leakReportRoutes } from './plain/leak-reports.ts'
+import { portalFiles } from './plain/portal-files.ts'
+import { beginPortalSession } from './plain/portal-session.ts'
+import { serviceRoutes } from './plain/service-routes.ts'
+import { verifyRoutes } from './plain/verify-routes.ts'
 import { addBodyParsers } from './protocol/body.ts'
 import { BufferedMemory } from './protocol/buffered-memory.ts'
 import { answerMalformed, isUnambiguous, limitUnread, notHttp } from './protocol/client-error.ts'
-import { successBody } from './protocol/envelope.ts'
 import { answerTo, BODY_LIMIT_BYTES, HttpFailure, routeNotFound } from './protocol/failures.ts'
 import { createNodeServer } from './protocol/node-server.ts'
 import { allowedMethods, decodable, isApi } from './protocol/paths.ts'
 import { hasRequestsWaiting } from './protocol/pipelining.ts'
 import { requestIdOf } from './protocol/request-id.ts'
-import { unknownNamesCheck } from './protocol/unknown-names.ts'
-import { apiDescription, DESCRIPTION_PAGE, withNamedSchemas } from './routes/api-description.ts'
-import { authRoutes } from './routes/auth-routes.ts'
-import { bulkRoutes } from './routes/bulk-routes.ts'
-import { consoleRoutes, STATIC_FILES } from './routes/console-routes.ts'
-import { CsvResponses, wantsCsv, withoutFormat } from './routes/csv-responses.ts'
-import { eventRoutes } from './routes/event-routes.ts'
-import { grantRoutes } from './routes/grant-routes.ts'
-import { historyRoutes } from './routes/history-routes.ts'
-import { keyRoutes } from './routes/key-routes.ts'
-import { leakReportRoutes } from './routes/leak-report-routes.ts'
-import { leakRoute } from './routes/leak-routes.ts'
-import { overviewRoutes } from './routes/overview-routes.ts'
-import { portalFiles } from './routes/portal-files.ts'
-import { portalRoutes } from './routes/portal-routes.ts'
-import {
-  type AccountRoute,
-  isChange,
-  isWrite,
-  type PlainRoute,
-  type Route,
-  type RouteInput,
-  requireRights,
-  type ServerParts,
-  schemaOf,
-  withFailures,
-  withoutFailures,
-} from './routes/route.ts'
-import { serviceRoutes } from './routes/service-routes.ts'
-import { sessionRoutes } from './routes/session-routes.ts'
-import { subAccountRoutes } from './routes/sub-account-routes.ts'
-import { tokenRoutes } from './routes/token-routes.ts'
-import { usageRoutes } from './routes/usage-routes.ts'
-import { verifierRoutes } from './routes/verifier-routes.ts'
-import { verifyRoutes } from './routes/verify-routes.ts'
-import { webhookRoutes } from './routes/webhook-routes.ts'
-import { whoamiRoutes } from './routes/whoami-routes.ts'
+import { addOperation, addPlainRoute, during } from './routes.ts'
+import { CsvResponses } from './streams/csv-responses.ts'
+import { eventRoutes } from './streams/event-routes.ts'
 
 export async function buildServer(parts: ServerParts): Promise<FastifyInstance> {
   const authenticate = authentication(parts)
@@ -104,7 +78,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   addBodyParsers(server, memory)
   const csv = new CsvResponses(parts, authenticate, (request, work) => during(parts.registry, request, work))
   for (const route of [...allRoutes(parts, server), ...eventRoutes(parts, admit, authenticate)]) {
-    if ('answer' in route) addAccountRoute(server, parts, admit, route, csv)
+    if ('answer' in route) addOperation(server, parts, admit, route, csv)
     else addPlainRoute(server, parts.registry, route)
   }
   addHooks(server, parts, admit, registered)
@@ -148,24 +122,15 @@ function optionsOf(memory: BufferedMemory): FastifyHttpOptions<Server> {
   }
 }
 
-function allRoutes(parts: ServerParts, server: FastifyInstance): readonly Route[] {
+function allRoutes(parts: ServerParts, server: FastifyInstance): readonly (Operation | PlainRoute)[] {
+  // In the API description, a session of the portal is begun where it is made.
+  const afterPortal = operations.indexOf(portal.endPortalSession) + 1
   return [
-    ...Object.values(tokenRoutes),
-    ...Object.values(bulkRoutes),
-    ...Object.values(historyRoutes),
-    ...usageRoutes(parts),
-    ...Object.values(overviewRoutes),
-    ...Object.values(whoamiRoutes),
-    ...Object.values(keyRoutes),
-    leakRoute(),
+    ...operations.slice(0, afterPortal),
+    beginPortalSession(parts),
+    ...operations.slice(afterPortal),
     ...leakReportRoutes(parts),
-    ...Object.values(webhookRoutes),
-    ...sessionRoutes(parts),
-    ...grantRoutes(parts),
     ...authRoutes(parts),
-    ...Object.values(subAccountRoutes),
-    ...portalRoutes(parts),
-    ...verifierRoutes(parts),
     ...Object.values(verifyRoutes(parts)),
     ...Object.values(serviceRoutes(parts, () => server.swagger())),
     ...Object.values(consoleRoutes()),
@@ -221,110 +186,6 @@ async function refuseUnknown(
   const allowed = allowedMethods(registered, request.url)
   if (allowed.length === 0) throw routeNotFound()
   throw new HttpFailure(405, `${request.method} is not allowed here`, { allow: allowed.join(', ') })
-}
-
-function addAccountRoute(
-  server: FastifyInstance,
-  parts: ServerParts,
-  admit: Admit,
-  route: AccountRoute,
-  csv: CsvResponses,
-): void {
-  const { registry, app, now } = parts
-  const { success } = route
-  const showMessage = isWrite(route) ? 1 : 0
-  const checkNames = route.ignoresUnknown ? undefined : unknownNamesCheck(route)
-  const admitWithRights = async (request: FastifyRequest) => {
-    await admit(request)
-    requireRights(route, callerOf(request))
-  }
-  const readInput = (request: FastifyRequest) => {
-    const query = request.query as RouteInput['query']
-    const input = {
-      caller: callerOf(request),
-      params: request.params as RouteInput['params'],
-      query: route.csv === undefined ? query : withoutFormat(query),
-      body: request.body,
-      headers: request.headers,
-      origin: originOf(request, now()),
-    }
-    checkNames?.(input)
-    return input
-  }
-  const handle = async (request: FastifyRequest, reply: FastifyReply, input: RouteInput) => {
-    const answer = () => route.answer(registry, input)
-    const { accountId } = input.caller
-    const result = await during(registry, request, () =>
-      isChange(route) ? parts.gate.answer([accountId], gateEvents(request, reply), answer) : answer(),
-    )
-    if (showMessage === 1) parts.onChange?.()
-    request.tokenId = result.tokenId
-    if (result.headers !== undefined) reply.headers(result.headers)
-    reply.code(result.isDryRun ? 200 : (success.status ?? 200))
-    return result
-  }
-  server.route({
-    method: route.method,
-    url: route.url,
-    schema: withoutFailures(schemaOf(route)),
-    config: { consumes: route.consumes },
-    ...limitOf(route),
-    // Before the body is read: an unauthenticated caller learns nothing, not even what is wrong with the request.
-    onRequest: (request) => {
-      request.route = route.url
-      return admitWithRights(request)
-    },
-    async handler(request, reply) {
-      await admitAgain(request, admitWithRights)
-      const input = readInput(request)
-      if (route.csv !== undefined && wantsCsv(request)) return csv.send(route, input, request, reply)
-      const { message = success.message, data } = await handle(request, reply, input)
-      return successBody(app, message, data, showMessage)
-    },
-  })
-}
-
-const limitOf = ({ bodyLimitBytes }: Pick<Route, 'bodyLimitBytes'>) =>
-  bodyLimitBytes === undefined ? {} : { bodyLimit: bodyLimitBytes }
-
-function originOf(request: FastifyRequest, at: number): Origin {
-  const { by, byName = null, authority } = callerOf(request)
-  return { by, byName, authority, at, requestId: request.id, address: addressOf(request) }
-}
-
-/** The time that authentication took counts against the store's deadline; the time to receive the body does not. */
-function during<Result>(registry: Registry, request: FastifyRequest, work: () => Result): Result {
-  const { startedAt, admittedAt = startedAt } = request
-  const { socket } = request.raw
-  return registry.during({ waitedMs: admittedAt - startedAt, isGone: () => socket.destroyed }, work)
-}
-
-function addPlainRoute(server: FastifyInstance, registry: Registry, route: PlainRoute): void {
-  const respond: PlainRoute['respond'] = (request, reply) =>
-    during(registry, request, () => route.respond(request, reply))
-  const [described, ...others] = [route.method].flat()
-  const add = (method: HTTPMethods | HTTPMethods[], schema: PlainRoute['schema']) =>
-    server.route({
-      method,
-      url: route.url,
-      schema: withoutFailures(schema),
-      exposeHeadRoute: method === 'GET' && !others.includes('HEAD'),
-      config: { consumes: route.consumes, takesBytes: route.takesBytes },
-      ...limitOf(route),
-      onRequest: (request, reply, done) => {
-        request.route = route.url
-        if (route.ignoresBody) respond(request, reply).catch(done)
-        else if (route.access === 'anyone') done()
-        else route.access(request).then(() => done(), done)
-      },
-      handler: async (request, reply) => {
-        if (route.access !== 'anyone') await admitAgain(request, route.access)
-        return respond(request, reply)
-      },
-    })
-  if (described !== undefined) add(described, route.schema)
-  // The API description shows only the first method.
-  if (others.length > 0) add(others, { ...route.schema, hide: true } as PlainRoute['schema'])
 }
 
 function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {

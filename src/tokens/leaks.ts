@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { Failure, failure } from './errors.ts'
 import { type AskedOnce, askedOnce, findFormer, requestStamp } from './idempotency.ts'
 import { candidatesIn, type Text } from './leaks/candidates.ts'
+import { TextsInMemory } from './leaks/texts-in-memory.ts'
 import { type Caller, requireRight, sees } from './model/permissions.ts'
 import type { AccountKey, ListedToken, Timestamp } from './model/token.ts'
 import type { KeptRequest, Origin } from './record/history.ts'
@@ -61,6 +62,7 @@ export type LeakPorts = TokenStore &
 
 export class Leaks {
   readonly #parts: Parts<LeakPorts>
+  readonly texts = new TextsInMemory()
 
   constructor(parts: Parts<LeakPorts>) {
     this.#parts = parts

@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Fastify from 'fastify'
+import type { Static } from 'typebox'
 import { Type } from 'typebox'
+import { schemaOf } from '../../src/http/description/responses.ts'
 import { successBody } from '../../src/http/protocol/envelope.ts'
-import { schemaOf } from '../../src/http/routes/route.ts'
-import * as schemas from '../../src/http/routes/schemas.ts'
-import { tokenRoutes } from '../../src/http/routes/token-routes.ts'
+import { tokens } from '../../src/operations/tokens/description.ts'
 import { tokenToWire } from '../../src/operations/tokens/document.ts'
+import * as schemas from '../../src/operations/tokens/schemas.ts'
 import type { Page } from '../../src/tokens/model/page.ts'
 import type { Token } from '../../src/tokens/model/token.ts'
 import { openedBefore, sqliteEngine } from '../support/estate.ts'
@@ -74,7 +75,7 @@ test('the schema decides what is written: without a field in it, the field is no
   const token = await estate.token()
   const { name: _, ...others } = schemas.Token.properties
   const server = Fastify()
-  const { response } = schemaOf({ ...tokenRoutes.getToken, data: Type.Object(others, { title: 'Token' }) })
+  const { response } = schemaOf({ ...tokens.getToken, data: Type.Object(others, { title: 'Token' }) })
   const app = { appType: 'api', appVersion: '1' }
   server.get('/', { schema: { response } }, () => successBody(app, '', tokenToWire(token), 0))
   const fields = Object.keys((await server.inject('/')).json().data)
@@ -83,7 +84,7 @@ test('the schema decides what is written: without a field in it, the field is no
 
 test('a field that the schema does not list does not compile', () => {
   const subAccount = { _id: 'sub_1', name: 'One', email: 'a@b', companyName: 'C' }
-  const wire: schemas.WireToken = {
+  const wire: Static<typeof schemas.Token> = {
     _id: 'tok_1',
     name: 'CI',
     token: 'lk_tok_1',

@@ -1,6 +1,7 @@
 // What the people and programs of an identity provider may do: a JSON file that gives permissions for values of their claims.
 // Claims that match no grant give no access.
 import type { Logger } from 'pino'
+import type { Claims } from '../../operations/operation.ts'
 import { failure, nameSome, OperatorError } from '../../tokens/errors.ts'
 import {
   flagField,
@@ -21,8 +22,6 @@ export interface Grant {
   readonly account: string
   readonly permissions: Permissions
 }
-
-export type Claims = Readonly<Record<string, unknown>>
 
 interface Watchers {
   /** Called when the file was read: at the start, and after each change. */

@@ -1,8 +1,9 @@
 // Talks to the company's identity provider: OpenID Connect, code flow with PKCE. Its tokens are read here and forgotten.
 import * as client from 'openid-client'
+import type { Claims } from '../../operations/operation.ts'
 import { brokenNameRule, normalizeName } from '../../tokens/model/token.ts'
 import type { Person } from '../../tokens/sessions.ts'
-import { type Claims, trustedClaims } from './grants.ts'
+import { trustedClaims } from './grants.ts'
 import { CALLBACK, type IdentityProvider, type LoginSecrets, type RefusalKind, SignInRefused } from './session.ts'
 
 interface OidcSettings {

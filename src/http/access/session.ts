@@ -1,6 +1,7 @@
 // Requests of people who are signed in to the console: their cookies, from where such a request may come, and who is asking.
 import { randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
+import type { Claims, People } from '../../operations/operation.ts'
 import { Failure } from '../../tokens/errors.ts'
 import type { Caller, Permissions } from '../../tokens/model/permissions.ts'
 import type { StoredSession } from '../../tokens/model/session.ts'
@@ -8,7 +9,7 @@ import type { Timestamp } from '../../tokens/model/token.ts'
 import type { Registry } from '../../tokens/registry.ts'
 import { type Person, personId, type RightsIn } from '../../tokens/sessions.ts'
 import { HttpFailure } from '../protocol/failures.ts'
-import { type Claims, type Grant, grantedTo } from './grants.ts'
+import { type Grant, grantedTo, testClaims } from './grants.ts'
 
 export const CALLBACK = '/auth/callback'
 export const CONSOLE = '/console/'
@@ -124,6 +125,17 @@ export const rightsOfPeople =
   (signIn: SignIn | undefined): RightsIn =>
   (session, accountId) =>
     signIn && grantedIn(session, signIn).get(accountId)
+
+/** Where nobody can sign in, there are no grants. */
+export function peopleOf(signIn: SignIn | undefined): People {
+  const grants = () => signIn?.grants() ?? []
+  return {
+    rightsIn: rightsOfPeople(signIn),
+    grantsOf: (accountId) => grants().filter(({ account }) => account === accountId),
+    countedClaims: (sent) => signIn?.provider.countedClaims(sent) ?? {},
+    testClaims: (counted, accountId) => testClaims(counted, grants(), accountId),
+  }
+}
 
 /** Who asks: a person by the cookie, or a program by its bearer. */
 export function authenticateEither(

@@ -1,6 +1,7 @@
 // Request bodies: JSON in strict UTF-8, or a form, a text or the bytes themselves where the route takes them.
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify'
+import { JSON_TYPE, TEXT_TYPE } from '../../operations/operation.ts'
 import { Failure } from '../../tokens/errors.ts'
 import { decodeText, repeatsField } from '../../tokens/model/fields.ts'
 import type { BufferedMemory } from './buffered-memory.ts'
@@ -47,12 +48,9 @@ function countUntilComplete({ raw, routeOptions }: FastifyRequest, memory: Buffe
   raw.once('close', () => memory.add(socket, -bytes))
 }
 
-export const JSON_TYPE = 'application/json'
 /** JSON too (RFC 7396). */
 export const MERGE_PATCH_TYPE = 'application/merge-patch+json'
 
-/** The body is a Buffer: a text may be in any encoding. */
-export const TEXT_TYPE = 'text/plain'
 export const FORM_TYPE = 'application/x-www-form-urlencoded'
 
 /** What a route takes: one or more types. */

@@ -31,7 +31,7 @@ export function policyImpactToWire({ sample, ...counts }: PolicyImpact) {
     _id: id,
     name,
     lastUsedAt: toTimeOrNull(lastUsedAt),
-    losses,
+    losses: [...losses],
   }))
   return { ...counts, sample: items }
 }

@@ -1,0 +1,9 @@
+// Sessions of the portal as they are sent.
+import { type PortalSession, usesOf } from '../../tokens/model/portal.ts'
+import { toTime } from '../../tokens/model/times.ts'
+
+export function portalSessionToWire(session: PortalSession) {
+  const { id, subAccountId, origin, by, byName, createdAt, expiresAt } = session
+  const made = { origin, by, byName, createdAt: toTime(createdAt), expiresAt: toTime(expiresAt) }
+  return { _id: id, subAccountId, may: [...usesOf(session)], ...made }
+}
