@@ -1,11 +1,13 @@
 // Accounts, their keys and their sub-accounts.
 import { type Command, Option } from 'commander'
+import type { Key } from '../../client/latchkey-client.ts'
 import { OperatorError } from '../tokens/errors.ts'
+import { MAX_LIMIT } from '../tokens/model/page.ts'
 import { ROLES, type Role } from '../tokens/model/permissions.ts'
 import { toTimeOrNull } from '../tokens/model/times.ts'
-import { addAccount, addPaging, type Manage, type OnStore, pageOf, show, showPage } from './command.ts'
-import { UsageError } from './management.ts'
+import { addAccount, addPaging, type OnStore, type OnTarget, pageOf, show, showPage } from './command.ts'
 import { type Output, printable, type Streams } from './output.ts'
+import { type Target, UsageError } from './target.ts'
 import {
   addExpiry,
   addPatch,
@@ -78,9 +80,9 @@ interface NewKeyOptions extends Expiry {
   readonly all?: boolean
 }
 
-export function addKeyCommands(program: Command, manage: Manage): void {
+export function addKeyCommands(program: Command, onTarget: OnTarget): void {
   const key = program.command('key').description('account keys: the bearer credentials of main accounts')
-  manage<NewKeyOptions>(
+  onTarget<NewKeyOptions>(
     addExpiry(
       addAccount(key.command('create'))
         .description('create an account key; it is shown only this once')
@@ -91,30 +93,46 @@ export function addKeyCommands(program: Command, manage: Manage): void {
         .option('--sub-account <id...>', 'only these sub-accounts; can be repeated')
         .option('--all', 'for the credentials of all accounts; with --role verifier, on the local store'),
     ),
-    async (management, { name, role, reveal, subAccount: subAccounts, all = false, ...expiry }, output) => {
+    async (target, { name, role, reveal, subAccount: subAccounts, all = false, ...expiry }, output) => {
       const expiresAt = toTimeOrNull(readExpiry(expiry, Date.now())) ?? undefined
       const fields = { name, role: role ?? ownerBecauseNoRole(output), reveal, subAccounts, expiresAt }
-      const { _id, key, expiresAt: until } = await management.createKey(fields, all)
+      const {
+        _id,
+        key,
+        expiresAt: until,
+      } = await (all ? await target.inAllAccounts() : target).call('createKey', { body: fields })
       show(output, { _id, key, expiresAt: until })
     },
   )
-  manage<{ all?: boolean }>(
+  onTarget<{ all?: boolean }>(
     addAccount(key.command('list'))
       .description('all account keys of an account, without their secrets')
       .option('--all', 'those for all accounts, on the local store'),
-    async (management, { all = false }, output) => {
-      const keys = await management.listKeys(all)
+    async (target, { all = false }, output) => {
+      const keys = await allKeys(all ? await target.inAllAccounts() : target)
       output.result(keys, keys.length === 0 ? { title: 'No account keys yet.' } : { rows: keys.map(views.toRow) })
     },
-    'keys',
+    async function* (target, { all = false, ...query }) {
+      yield* (all ? await target.inAllAccounts() : target).csv('listKeys', query)
+    },
   )
-  manage(
+  onTarget(
     key
       .command('revoke')
       .description('revoke an account key: it is refused from now on; this cannot be undone')
       .argument('<id>', 'the account key'),
-    async (management, _options, output, id) => show(output, await management.revokeKey(id)),
+    async (target, _options, output, id) => show(output, await target.call('revokeKey', { id })),
   )
+}
+
+/** Whatever their number. */
+async function allKeys(target: Target): Promise<readonly Key[]> {
+  const keys: Key[] = []
+  for (let page = 1; ; page++) {
+    const { items, hasNextPage } = await target.call('listKeys', { page, limit: MAX_LIMIT })
+    keys.push(...items)
+    if (!hasNextPage) return keys
+  }
 }
 
 /** The default is what keys were before there were roles. Not silently: a key that leaks does what its role may do. */
@@ -123,31 +141,31 @@ function ownerBecauseNoRole(output: Output): Role {
   return 'owner'
 }
 
-export function addSubAccountCommands(program: Command, manage: Manage): void {
+export function addSubAccountCommands(program: Command, onTarget: OnTarget): void {
   const subAccount = program.command('sub-account').description('sub-accounts')
-  manage<{ name: string; email: string; companyName: string }>(
+  onTarget<{ name: string; email: string; companyName: string }>(
     addAccount(subAccount.command('create'), 'the account that owns it')
       .description('create a sub-account')
       .requiredOption('--name <name>', 'its name', readName)
       .requiredOption('--email <email>', 'its e-mail address', readEmail)
       .requiredOption('--company-name <name>', 'its company', readName),
-    async (management, fields, output) => show(output, await management.createSubAccount(fields)),
+    async (target, fields, output) => show(output, await target.call('createSubAccount', { body: fields })),
   )
-  manage(
+  onTarget(
     subAccount.command('get').description('show one sub-account').argument('<id>', 'the sub-account'),
-    async (management, _options, output, id) => show(output, await management.getSubAccount(id)),
+    async (target, _options, output, id) => show(output, await target.call('getSubAccount', { id })),
   )
-  manage(
+  onTarget(
     addPaging(
       addAccount(subAccount.command('list'))
         .description('the sub-accounts of an account, newest first')
         .option('--search <text>', 'part of its name, e-mail address or company'),
     ),
-    async (management, filters, output) =>
-      showPage(output, await management.listSubAccounts({ ...filters }), 'sub-account', views.subAccountRow),
-    'sub-accounts',
+    async (target, filters, output) =>
+      showPage(output, await target.call('listSubAccounts', { ...filters }), 'sub-account', views.subAccountRow),
+    (target, query) => target.csv('listSubAccounts', query),
   )
-  manage<PatchOptions & { name?: string; email?: string; companyName?: string }>(
+  onTarget<PatchOptions & { name?: string; email?: string; companyName?: string }>(
     addPatch(
       subAccount
         .command('set')
@@ -158,13 +176,17 @@ export function addSubAccountCommands(program: Command, manage: Manage): void {
         .option('--company-name <name>', 'its company'),
       ['metadata', 'policy'],
     ),
-    async (management, { name, email, companyName, ...options }, output, id) =>
-      show(output, await management.patchSubAccount(id, readPatchOptions({ name, email, companyName }, options))),
+    async (target, { name, email, companyName, ...options }, output, id) =>
+      show(
+        output,
+        await target.call('patchSubAccount', { id, body: readPatchOptions({ name, email, companyName }, options) }),
+      ),
   )
   const setStatus = (name: string, description: string, status: 'active' | 'suspended') =>
-    manage(
+    onTarget(
       subAccount.command(name).description(description).argument('<id>', 'the sub-account'),
-      async (management, _options, output, id) => show(output, await management.patchSubAccount(id, { status })),
+      async (target, _options, output, id) =>
+        show(output, await target.call('patchSubAccount', { id, body: { status } })),
     )
   setStatus('suspend', 'refuse all tokens of a sub-account from now on', 'suspended')
   setStatus('resume', 'accept its tokens again, each as its own status says', 'active')

@@ -1,12 +1,12 @@
 // The same change of all tokens that a filter matches.
 import { type Command, InvalidArgumentError } from 'commander'
-import type { BulkOperation, BulkRequest } from '../../client/latchkey-client.ts'
+import type { BulkOperation, BulkPreview, BulkRequest } from '../../client/latchkey-client.ts'
 import { OperatorError } from '../tokens/errors.ts'
 import type { BulkAction } from '../tokens/model/bulk.ts'
-import { addAccount, addPaging, type Manage, show, showPage } from './command.ts'
-import { type Management, UsageError } from './management.ts'
+import { addAccount, addPaging, type OnTarget, show, showPage } from './command.ts'
 import type { Output } from './output.ts'
 import { startProgress } from './progress.ts'
+import { type Target, UsageError } from './target.ts'
 import { addTokenFilters } from './token-filters.ts'
 
 interface Options {
@@ -34,10 +34,10 @@ const DESCRIPTIONS: Readonly<Record<BulkAction, string>> = {
   delete: 'delete all tokens that match permanently; this cannot be undone',
 }
 
-export function addBulkCommands(token: Command, manage: Manage): void {
+export function addBulkCommands(token: Command, onTarget: OnTarget): void {
   const bulk = token.command('bulk').description('all tokens that a filter matches at once')
   for (const [action, description] of Object.entries(DESCRIPTIONS) as [BulkAction, string][]) {
-    manage<Options>(
+    onTarget<Options>(
       addTokenFilters(addAccount(bulk.command(action)))
         .description(description)
         .option('--all', 'all tokens of the account; needed where there is no other filter')
@@ -45,28 +45,28 @@ export function addBulkCommands(token: Command, manage: Manage): void {
         .option('--expected-total <n>', 'only if exactly so many match', readCount)
         .option('--reason <text>', 'in each entry of the history')
         .addHelpText('after', HELP),
-      (management, options, output) => order(management, action, options, output),
+      (target, options, output) => order(target, action, options, output),
     )
   }
-  manage(
+  onTarget(
     addPaging(addAccount(bulk.command('list')).description('the operations of an account, newest first')),
-    async (management, paging, output) =>
-      showPage(output, await management.listBulk({ ...paging }), 'operation', rowOf),
+    async (target, paging, output) =>
+      showPage(output, await target.call('listBulk', { ...paging }), 'operation', rowOf),
   )
-  manage(
+  onTarget(
     ofOne(bulk.command('get')).description('show one operation, and how far it is'),
-    async (management, _options, output, id) => {
-      const operation = await management.getBulk(id)
+    async (target, _options, output, id) => {
+      const operation = await target.call('getBulk', { id })
       show(output, operation, fieldsOf(operation))
     },
   )
-  manage(
+  onTarget(
     ofOne(bulk.command('wait')).description('wait until an operation is over; on the local store, carry it out'),
-    (management, _options, output, id) => watch(management, () => management.getBulk(id), output),
+    (target, _options, output, id) => watch(target, () => target.call('getBulk', { id }), output),
   )
-  manage(
+  onTarget(
     ofOne(bulk.command('undo')).description('give each token what it had before, unless it was changed since'),
-    (management, _options, output, id) => watch(management, () => management.undoBulk(id), output),
+    (target, _options, output, id) => watch(target, () => target.call('undoBulk', { id }), output),
   )
 }
 
@@ -77,7 +77,7 @@ function readCount(text: string): number {
   throw new InvalidArgumentError('It is a whole number.')
 }
 
-async function order(management: Management, action: BulkAction, options: Options, output: Output): Promise<void> {
+async function order(target: Target, action: BulkAction, options: Options, output: Output): Promise<void> {
   const { all = false, dryRun = false, expectedTotal, reason, subAccount: subAccountId, ...others } = options
   const filter = { ...(subAccountId !== undefined && { subAccountId }), ...others } as BulkRequest['filter']
   const isFiltered = Object.keys(filter).length > 0
@@ -90,8 +90,9 @@ async function order(management: Management, action: BulkAction, options: Option
     ...(expectedTotal !== undefined && { expectedTotal }),
     ...(reason !== undefined && { reason }),
   }
-  if (!dryRun) return watch(management, () => management.changeTokens(request), output)
-  const preview = await management.previewChange(request)
+  const ask = (dryRun: boolean) => target.call('changeTokens', { body: { ...request, dryRun } })
+  if (!dryRun) return watch(target, () => ask(false) as Promise<BulkOperation>, output)
+  const preview = (await ask(true)) as BulkPreview
   const rows = preview.sample.map(({ _id, name, status, subAccount }) => ({
     _id,
     name,
@@ -102,14 +103,14 @@ async function order(management: Management, action: BulkAction, options: Option
   output.result(preview, { title: `The filter matches ${preview.total} tokens${some}`, rows })
 }
 
-async function watch(management: Management, begin: () => Promise<BulkOperation>, output: Output): Promise<void> {
+async function watch(target: Target, begin: () => Promise<BulkOperation>, output: Output): Promise<void> {
   const begun = await begin()
   const passed = ({ done, skipped, undo }: BulkOperation) =>
     undo === null ? done + skipped : undo.restored + undo.kept
   const bar = startProgress(output, 'Tokens', begun.undo === null ? begun.total : begun.done)
   let shown = 0
   try {
-    const operation = await management.awaitBulk(begun._id, (now) => {
+    const operation = await target.awaitBulk(begun._id, (now) => {
       bar.advance(Math.max(0, passed(now) - shown))
       shown = Math.max(shown, passed(now))
     })

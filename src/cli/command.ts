@@ -4,10 +4,8 @@ import { type Latchkey, type OpenOptions, openLatchkey } from '../compose.ts'
 import { type Config, readProcessConfig } from '../config.ts'
 import { MAX_LIMIT, type Page, type RawQuery, readPageRequest, toPage } from '../tokens/model/page.ts'
 import { chooseServer, LOCAL, refuseServer } from './contexts.ts'
-import { LocalManagement } from './local-management.ts'
-import { type ExportedList, type Management, UsageError } from './management.ts'
 import { Output, type Row, type Streams } from './output.ts'
-import { manageThrough } from './remote-management.ts'
+import { type Target, UsageError } from './target.ts'
 import { warnOfPlainHttp } from './values.ts'
 import { toRow } from './views.ts'
 
@@ -49,33 +47,55 @@ async function withStore(config: Config, options: OpenOptions, work: (latchkey: 
   }
 }
 
-type RunManaged<Options> = (management: Management, options: Options, output: Output, argument: string) => Promise<void>
+type Run<Options> = (target: Target, options: Options, output: Output, argument: string) => Promise<void>
+type ListAsCsv<Options> = (target: Target, filters: Options & RawQuery, argument: string) => AsyncIterable<string>
 
-/** Defines what a command does with what it manages, wherever that is. A command that prints a list can print it as CSV, too. */
-export type Manage = <Options extends object>(command: Command, run: RunManaged<Options>, list?: ExportedList) => void
+/** Defines what a command does on the server or store that is chosen. A command that prints a list can print it as CSV, too. */
+export type OnTarget = <Options extends object>(
+  command: Command,
+  run: Run<Options>,
+  listAsCsv?: ListAsCsv<Options>,
+) => void
 
-export const manageWith =
-  (streams: Streams): Manage =>
-  (command, run, list) => {
-    if (list !== undefined) command.option(...CSV_OPTION)
+export const onTargetWith =
+  (streams: Streams): OnTarget =>
+  (command, run, listAsCsv) => {
+    if (listAsCsv !== undefined) command.option(...CSV_OPTION)
     mayRunAnywhere(command.option(...JSON_OPTION)).action(async () => {
       const { account, json = false, csv = false, ...options } = command.opts<SharedOptions>()
       if (json && csv) throw new UsageError('--json and --csv exclude each other')
       const output = new Output(streams, json)
       const [argument = ''] = command.args
-      const work = (management: Management) =>
-        list !== undefined && csv
-          ? output.pass(management.exportList(list, filtersOf(command, options), argument || undefined))
-          : run(management, options as never, output, argument)
-      const config = readProcessConfig()
-      const server = chooseServer(config, contextNameOf(command))
-      if (server !== undefined) {
-        warnOfPlainHttp(output, server.url)
-        await manageThrough(server, account, work)
-      } else
-        await withStore(config, { mayCreateStore: false }, (latchkey) => work(new LocalManagement(latchkey, account)))
+      await onChosen(command, account, output, (target) =>
+        listAsCsv !== undefined && csv
+          ? output.pass(listAsCsv(target, filtersOf(command, options) as never, argument))
+          : run(target, options as never, output, argument),
+      )
     })
   }
+
+async function onChosen(
+  command: Command,
+  account: string | undefined,
+  output: Output,
+  work: (target: Target) => Promise<void>,
+): Promise<void> {
+  const config = readProcessConfig()
+  const server = chooseServer(config, contextNameOf(command))
+  // Either is loaded only where it is needed.
+  if (server === undefined) {
+    const { LocalTarget } = await import('./local-target.ts')
+    return withStore(config, { mayCreateStore: false }, (latchkey) => work(new LocalTarget(latchkey, account)))
+  }
+  warnOfPlainHttp(output, server.url)
+  const { explainRefusal, ServerTarget } = await import('./server-target.ts')
+  try {
+    const target = new ServerTarget(server)
+    await work(account === undefined ? target : await target.inAccount(account))
+  } catch (error) {
+    throw explainRefusal(error, server)
+  }
+}
 
 const CSV_OPTION = ['--csv', 'print all that the filters match, as CSV'] as const
 

@@ -5,8 +5,8 @@ import { maskOf } from '../tokens/trust/credential.ts'
 import { kindOfCredential } from '../tokens/verify/credential-format.ts'
 import { addPaging, JSON_OPTION, mayRunAnywhere, pageOf, show, showPage } from './command.ts'
 import { type Context, Contexts, LOCAL } from './contexts.ts'
-import { UsageError } from './management.ts'
 import { Output, type Streams } from './output.ts'
+import { UsageError } from './target.ts'
 import { readSecretInput, readServer, warnOfPlainHttp } from './values.ts'
 
 const HELP = `

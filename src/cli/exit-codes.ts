@@ -1,7 +1,7 @@
 // What the exit code of a command says.
 import { CommanderError } from 'commander'
 import { Failure, StoreUnreachable } from '../tokens/errors.ts'
-import { UsageError } from './management.ts'
+import { UsageError } from './target.ts'
 
 /** `nothingFound`: of `find`, which has read everything. Nothing else has it: a search that failed must not look like an all-clear. */
 export const EXIT = { done: 0, refused: 1, usage: 2, unreachable: 3, notAllowed: 4, nothingFound: 5 } as const

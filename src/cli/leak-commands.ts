@@ -1,7 +1,10 @@
 // Switches off what stands in a text, in one account: on the local store, or through a server.
 import type { Command } from 'commander'
-import { addAccount, type Manage } from './command.ts'
+import type { LeakReport } from '../../client/latchkey-client.ts'
+import { overlapping, type Text } from '../tokens/leaks/candidates.ts'
+import { addAccount, type OnTarget } from './command.ts'
 import type { Streams } from './output.ts'
+import type { Target } from './target.ts'
 import { readText } from './text-input.ts'
 
 const HELP = `
@@ -13,16 +16,16 @@ keys of all accounts.
   latchkey leak --dry-run leaked.txt
   git log -p | latchkey leak -`
 
-export function addLeakCommand(program: Command, manage: Manage, streams: Streams): void {
-  manage<{ dryRun?: boolean }>(
+export function addLeakCommand(program: Command, onTarget: OnTarget, streams: Streams): void {
+  onTarget<{ dryRun?: boolean }>(
     addAccount(program.command('leak'))
       .description('switch off the tokens whose credentials stand in a text')
       .argument('<file>', 'the text, or - for standard input')
       .option('--dry-run', 'find only, and change nothing')
       .addHelpText('after', HELP),
-    async (management, { dryRun = false }, output, file) => {
+    async (target, { dryRun = false }, output, file) => {
       const report = await readText(streams, output, file, (text, { advance }) =>
-        management.disableLeaked(counted(text, advance), dryRun),
+        disableLeaked(target, counted(text, advance), dryRun),
       )
       const rows = report.found.map(({ _id, name, subAccount, status, wasActive }) => {
         return { _id, name, subAccount: subAccount.name, status, wasActive: wasActive ? 'yes' : 'no' }
@@ -38,4 +41,17 @@ async function* counted(text: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, 
     yield chunk
     onBytes(chunk.length)
   }
+}
+
+/** A request takes a text of some megabytes. What a later piece repeats was switched off with an earlier one. */
+async function disableLeaked(target: Target, text: Text, dryRun: boolean): Promise<LeakReport> {
+  const found = new Map<string, LeakReport['found'][number]>()
+  let disabled = 0
+  for await (const piece of overlapping(text)) {
+    // The search is for ASCII: what other characters become does not matter.
+    const report = await target.call('disableLeaked', { body: { text: piece.toString('latin1'), dryRun } })
+    for (const token of report.found) if (!found.has(token._id)) found.set(token._id, token)
+    disabled += report.disabled
+  }
+  return { found: [...found.values()], disabled }
 }

@@ -4,7 +4,7 @@ import { packageVersion, readProcessConfig } from '../config.ts'
 import { Failure, OperatorError } from '../tokens/errors.ts'
 import { addAccountCommands, addKeyCommands, addSubAccountCommands } from './account-commands.ts'
 import { addBackupCommands } from './backup-commands.ts'
-import { CONTEXT_OPTION, isLocalOnly, manageWith, onStoreWith, requireLocal } from './command.ts'
+import { CONTEXT_OPTION, isLocalOnly, onStoreWith, onTargetWith, requireLocal } from './command.ts'
 import { addCompletionCommand } from './completion.ts'
 import { addContextCommands } from './context-commands.ts'
 import { addCopyCommand } from './copy-command.ts'
@@ -12,12 +12,12 @@ import { explainError, explainPermissions } from './error-messages.ts'
 import { exitCodeOf, ServerFailure } from './exit-codes.ts'
 import { addFindCommand } from './find.ts'
 import { addLeakCommand } from './leak-commands.ts'
-import { UsageError } from './management.ts'
 import { addMasterKeyCommands } from './master-key-commands.ts'
 import { Output, printableLines, type Streams } from './output.ts'
 import { addReadyCommand } from './ready.ts'
 import { addSidecarCommand } from './sidecar.ts'
 import { addStoreCommands } from './store-commands.ts'
+import { UsageError } from './target.ts'
 import { addHistoryCommands, addTokenCommands } from './token-commands.ts'
 import { addVerificationCommands } from './verification-commands.ts'
 import { addVerifierCommands } from './verifier-commands.ts'
@@ -77,7 +77,7 @@ export function buildProgram(streams: Streams): Command {
     .showHelpAfterError('(add --help for usage)')
     .exitOverride()
   const onStore = onStoreWith(streams)
-  const manage = manageWith(streams)
+  const onTarget = onTargetWith(streams)
 
   program
     .command('serve')
@@ -92,16 +92,16 @@ export function buildProgram(streams: Streams): Command {
   addReadyCommand(program, streams)
   addSidecarCommand(program, streams)
   addAccountCommands(program, onStore, streams)
-  addKeyCommands(program, manage)
-  addSubAccountCommands(program, manage)
-  addTokenCommands(program, manage, streams)
-  addVerificationCommands(program, manage, streams)
-  addVerifierCommands(program, manage)
+  addKeyCommands(program, onTarget)
+  addSubAccountCommands(program, onTarget)
+  addTokenCommands(program, onTarget, streams)
+  addVerificationCommands(program, onTarget, streams)
+  addVerifierCommands(program, onTarget)
   addContextCommands(program, streams)
   addFindCommand(program, onStore, streams)
-  addLeakCommand(program, manage, streams)
-  addHistoryCommands(program, manage, onStore)
-  addWebhookCommands(program, manage)
+  addLeakCommand(program, onTarget, streams)
+  addHistoryCommands(program, onTarget, onStore)
+  addWebhookCommands(program, onTarget)
   addStoreCommands(program, onStore)
   addMasterKeyCommands(program, onStore)
   addCopyCommand(program, streams)

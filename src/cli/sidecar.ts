@@ -6,8 +6,8 @@ import type { LatchkeyError } from '../../client/latchkey-client.ts'
 import { readProcessConfig } from '../config.ts'
 import type { Listen } from '../serve/sidecar.ts'
 import { ServerFailure } from './exit-codes.ts'
-import { UsageError } from './management.ts'
 import { Output, type Streams } from './output.ts'
+import { UsageError } from './target.ts'
 import { readServer, warnOfPlainHttp } from './values.ts'
 
 interface Options {

@@ -1,15 +1,16 @@
 // Tokens one by one, and their history.
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { TokenPatch } from '../../client/latchkey-client.ts'
 import { OperatorError } from '../tokens/errors.ts'
 import { ACTIONS } from '../tokens/model/actions.ts'
 import { SORTS } from '../tokens/model/page.ts'
 import { toTimeOrNull } from '../tokens/model/times.ts'
 import { MAX_OVERLAP_SECONDS } from '../tokens/model/update.ts'
 import { addBulkCommands } from './bulk-commands.ts'
-import { addAccount, addPaging, type Manage, type OnStore, show, showPage } from './command.ts'
+import { addAccount, addPaging, type OnStore, type OnTarget, show, showPage } from './command.ts'
 import { verifyHistory } from './doctor.ts'
-import { UsageError } from './management.ts'
 import type { Output, Streams } from './output.ts'
+import { type Target, UsageError } from './target.ts'
 import { addTokenFilters } from './token-filters.ts'
 import {
   addExpiry,
@@ -56,10 +57,14 @@ async function readCredentialOption(
   return credentialStdin ? readCredentialInput(streams) : credential
 }
 
+const MASKED = { credentials: 'masked' } as const
+
+const patch = (target: Target, id: string, body: TokenPatch) => target.call('patchToken', { id, ...MASKED, body })
+
 /** Only commands that create a credential show one, unless asked to. */
-export function addTokenCommands(program: Command, manage: Manage, streams: Streams): void {
+export function addTokenCommands(program: Command, onTarget: OnTarget, streams: Streams): void {
   const token = program.command('token').description('tokens')
-  manage<NewTokenOptions>(
+  onTarget<NewTokenOptions>(
     addExpiry(
       token
         .command('create')
@@ -72,26 +77,30 @@ export function addTokenCommands(program: Command, manage: Manage, streams: Stre
         readNewCredential(text),
       )
       .option('--credential-stdin', 'read an existing credential of any format from standard input'),
-    async (management, options, output) => {
+    async (target, options, output) => {
       const { subAccount: subAccountId, name, status } = options
       const expiresAt = toTimeOrNull(readExpiry(options, Date.now()))
       const credential = await readCredentialOption(options, streams, output)
-      show(output, await management.createToken({ subAccountId, name, status, expiresAt }, credential))
+      const body = { subAccountId, name, status, expiresAt }
+      const created =
+        credential === undefined ? target.call('createToken', { body }) : target.importToken(body, credential)
+      show(output, await created)
     },
   )
-  manage<{ showCredential?: boolean }>(
+  onTarget<{ showCredential?: boolean }>(
     token
       .command('get')
       .description('show one token')
       .argument('<id>', 'the token')
       .option('--show-credential', 'show its whole credential'),
-    async (management, { showCredential }, output, id) => {
-      const got = await management.getToken(id, showCredential ? 'shown' : 'masked')
-      const account = await management.accountOf(id)
+    async (target, { showCredential }, output, id) => {
+      const masked = showCredential ? {} : MASKED
+      const got = await target.call('getToken', { id, include: 'details', ...masked })
+      const account = await target.accountOf(id)
       show(output, { ...detailedToken(got), account }, { ...tokenFields(got), account })
     },
   )
-  manage<{ subAccount?: string }>(
+  onTarget<{ subAccount?: string }>(
     addPaging(addTokenFilters(addAccount(token.command('list'))))
       .description('the tokens of an account, newest first, with the ends of their credentials')
       .addOption(
@@ -99,13 +108,13 @@ export function addTokenCommands(program: Command, manage: Manage, streams: Stre
           .choices(SORTS)
           .argParser(String),
       ),
-    async (management, { subAccount: subAccountId, ...filters }, output) => {
-      const page = await management.listTokens({ ...filters, subAccountId })
+    async (target, { subAccount: subAccountId, ...filters }, output) => {
+      const page = await target.call('listTokens', { ...filters, subAccountId, include: 'details', ...MASKED })
       showPage(output, { ...page, items: page.items.map(detailedToken) }, 'token', tokenRow)
     },
-    'tokens',
+    (target, query) => target.csv('listTokens', query),
   )
-  manage<Expiry & PatchOptions & { name?: string; status?: 'active' | 'inactive'; tag?: readonly string[] }>(
+  onTarget<Expiry & PatchOptions & { name?: string; status?: 'active' | 'inactive'; tag?: readonly string[] }>(
     addPatch(
       addExpiry(
         token
@@ -118,24 +127,24 @@ export function addTokenCommands(program: Command, manage: Manage, streams: Stre
       ),
       ['expiresAt', 'tags', 'metadata', 'policy'],
     ),
-    async (management, options, output, id) => {
+    async (target, options, output, id) => {
       const { name, status, tag: tags } = options
       const expiresAt = toTimeOrNull(readExpiry(options, Date.now())) ?? undefined
-      const changed = await management.patchToken(id, readPatchOptions({ name, status, tags, expiresAt }, options))
+      const changed = await patch(target, id, readPatchOptions({ name, status, tags, expiresAt }, options))
       show(output, detailedToken(changed), tokenFields(changed))
     },
   )
   const setStatus = (name: string, description: string, status: 'active' | 'inactive') =>
-    manage(
+    onTarget(
       token.command(name).description(description).argument('<id>', 'the token'),
-      async (management, _options, output, id) => {
-        const changed = await management.patchToken(id, { status })
+      async (target, _options, output, id) => {
+        const changed = await patch(target, id, { status })
         show(output, detailedToken(changed), tokenFields(changed))
       },
     )
   setStatus('disable', 'refuse a token from now on', 'inactive')
   setStatus('enable', 'accept a token again', 'active')
-  manage<{ per: string; from?: string; before?: string }>(
+  onTarget<{ per: 'hour' | 'day'; from?: string; before?: string }>(
     token
       .command('usage')
       .description('how often a token was accepted and refused')
@@ -145,23 +154,23 @@ export function addTokenCommands(program: Command, manage: Manage, streams: Stre
       )
       .option('--from <time>', 'from the hour or day of this time on; 24 hours or 30 days unless set')
       .option('--before <time>', 'only hours or days before this time'),
-    async (management, range, output, id) => {
-      const usage = await management.tokenUsage(id, { ...range })
+    async (target, range, output, id) => {
+      const usage = await target.call('getTokenUsage', { ...range, id })
       output.result(usage, { title: usageTitle(usage), rows: usageRows(usage, output.isTerminal) })
     },
   )
-  manage(
+  onTarget(
     token
       .command('recent')
       .description('from where a token was accepted last, and why it was refused')
       .argument('<id>', 'the token'),
-    async (management, _options, output, id) => {
-      const recent = await management.recentVerifications(id)
+    async (target, _options, output, id) => {
+      const recent = await target.call('getTokenRecent', { id })
       const rows = recentRows(recent)
       output.result(recent, { rows, ...(rows.length === 0 && { title: 'No verification is on record.' }) })
     },
   )
-  manage<{ overlap: number }>(
+  onTarget<{ overlap: number }>(
     token
       .command('rotate')
       .description('give a token a new credential, and show it')
@@ -172,24 +181,31 @@ export function addTokenCommands(program: Command, manage: Manage, streams: Stre
         readOverlapTime,
         0,
       ),
-    async (management, { overlap }, output, id) => show(output, await management.rotateToken(id, overlap / 1000)),
+    async (target, { overlap }, output, id) =>
+      show(output, await target.call('rotateToken', { id, body: { overlapSeconds: overlap / 1000 } })),
   )
-  manage(
+  onTarget(
     token
       .command('delete')
       .description('delete a token permanently; it is refused from now on')
       .argument('<id>', 'the token'),
-    async (management, _options, output, id) => {
-      const { _id } = await management.deleteToken(id)
+    async (target, _options, output, id) => {
+      const { _id } = await target.call('deleteToken', { id })
       output.result({ _id, deleted: true }, { title: `Deleted ${_id}.` })
     },
   )
-  addBulkCommands(token, manage)
+  addBulkCommands(token, onTarget)
 }
 
-export function addHistoryCommands(program: Command, manage: Manage, onStore: OnStore): void {
+/** Whose history it is: that of an account, of a token, or without an id of the account that the command works on. */
+async function historyOf(target: Target, id: string): Promise<{ readonly target: Target; readonly tokenId?: string }> {
+  if (id === '') return { target }
+  return id.startsWith('acc_') ? { target: await target.inAccount(id) } : { target, tokenId: id }
+}
+
+export function addHistoryCommands(program: Command, onTarget: OnTarget, onStore: OnStore): void {
   const history = program.command('history').description('the record of every change')
-  manage(
+  onTarget(
     addPaging(
       history
         .command('list')
@@ -202,9 +218,20 @@ export function addHistoryCommands(program: Command, manage: Manage, onStore: On
         .option('--after <position>', 'only changes after this position (seq), oldest first; 0 for all')
         .option('--before-position <position>', 'only changes before this position'),
     ),
-    async (management, filters, output, id) =>
-      showPage(output, await management.listHistory(id || undefined, { ...filters }), 'change', historyRow),
-    'history',
+    async (target, filters, output, id) => {
+      const { target: within, tokenId } = await historyOf(target, id)
+      const page =
+        tokenId === undefined
+          ? await within.call('listAccountHistory', { ...filters })
+          : await within.call('listTokenHistory', { ...filters, id: tokenId })
+      showPage(output, page, 'change', historyRow)
+    },
+    async function* (target, query, id) {
+      const { target: within, tokenId } = await historyOf(target, id)
+      yield* tokenId === undefined
+        ? within.csv('listAccountHistory', query)
+        : within.csv('listTokenHistory', { ...query, id: tokenId })
+    },
   )
   onStore(
     history.command('verify').description('find any row altered, removed or inserted'),

@@ -6,8 +6,8 @@ import { emailField, type FieldReader, nameField, statusField } from '../tokens/
 import { parseTime, UNITS_MS } from '../tokens/model/times.ts'
 import { STATUSES, type Timestamp } from '../tokens/model/token.ts'
 import { brokenCredentialRule } from '../tokens/operator.ts'
-import { UsageError } from './management.ts'
 import type { Output, Streams } from './output.ts'
+import { UsageError } from './target.ts'
 
 const valid =
   <Value>(read: FieldReader<Value>) =>

@@ -1,9 +1,9 @@
 // Whether a credential is accepted, what decides about a token, and who is asking.
 import { type Command, CommanderError } from 'commander'
-import { addAccount, type Manage, show } from './command.ts'
+import { addAccount, type OnTarget, show } from './command.ts'
 import { EXIT } from './exit-codes.ts'
-import { UsageError } from './management.ts'
 import type { Streams } from './output.ts'
+import { UsageError } from './target.ts'
 import { readSecretInput } from './values.ts'
 import { toRow } from './views.ts'
 
@@ -20,32 +20,32 @@ Asks as a gateway does: it counts as a use, and takes one unit of the rate and q
 Through a server, --address counts where LATCHKEY_TRUST_PROXY of the server trusts this machine. Without it, the
 server takes the address of this machine, and the local store knows none.`
 
-export function addVerificationCommands(program: Command, manage: Manage, streams: Streams): void {
-  manage<AccessOptions>(
+export function addVerificationCommands(program: Command, onTarget: OnTarget, streams: Streams): void {
+  onTarget<AccessOptions>(
     addAccess(program.command('verify'))
       .description('verify the credential on standard input')
       .addHelpText('after', VERIFY_HELP),
-    async (management, access, output) => {
+    async (target, access, output) => {
       const credential = await readSecretInput(streams, 'credential')
       if (credential === '') throw new UsageError('There is no credential on standard input.')
-      const verdict = await management.verify(credential, access)
+      const verdict = await target.verify(credential, access)
       show(output, verdict)
       if (!verdict.accepted) throw new CommanderError(EXIT.refused, 'latchkey.refused', '')
     },
   )
-  manage<AccessOptions>(
+  onTarget<AccessOptions>(
     addAccess(program.command('explain'))
       .description('what verification would say of a token, and why; uses nothing up')
       .argument('<id>', 'the token'),
-    async (management, access, output, id) => {
-      const { effective, ...verdict } = await management.explainToken(id, access)
+    async (target, access, output, id) => {
+      const { effective, ...verdict } = await target.call('explainToken', { ...access, id })
       show(output, { ...verdict, effective }, toRow({ ...verdict, ...effective }))
     },
   )
-  manage(
+  onTarget(
     addAccount(program.command('whoami')).description('who is asking, of which account, and what they may do'),
-    async (management, _options, output) => {
-      const { account, caller, permissions } = await management.whoami()
+    async (target, _options, output) => {
+      const { account, caller, permissions } = await target.whoami()
       const people = {
         account: account && `${account.name} (${account._id})`,
         caller: `${caller.name} (${caller._id})`,

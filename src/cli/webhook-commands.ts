@@ -2,8 +2,8 @@
 import { type Command, Option } from 'commander'
 import { STATUSES, type Status } from '../tokens/model/token.ts'
 import { ORDERS, type Ordering } from '../tokens/model/webhook.ts'
-import { addAccount, addPaging, type Manage, show, showPage } from './command.ts'
-import { UsageError } from './management.ts'
+import { addAccount, addPaging, type OnTarget, show, showPage } from './command.ts'
+import { UsageError } from './target.ts'
 import { toRow } from './views.ts'
 
 interface Fields {
@@ -28,23 +28,23 @@ function fieldsOf({ url, event, allEvents, order }: Fields) {
   }
 }
 
-export function addWebhookCommands(program: Command, manage: Manage): void {
+export function addWebhookCommands(program: Command, onTarget: OnTarget): void {
   const webhook = program.command('webhook').description('webhooks: addresses to which events are sent')
-  manage(
+  onTarget(
     addPaging(addAccount(webhook.command('list')).description('the webhooks of an account, newest first')),
-    async (management, paging, output) =>
-      showPage(output, await management.listWebhooks({ ...paging }), 'webhook', toRow),
+    async (target, paging, output) =>
+      showPage(output, await target.call('listWebhooks', { ...paging }), 'webhook', toRow),
   )
-  manage<Fields & { url: string }>(
+  onTarget<Fields & { url: string }>(
     addFields(
       addAccount(webhook.command('create'), 'the account whose events it gets')
         .description('create a webhook; its secret is shown only this once')
         .requiredOption('--url <url>', 'where events are sent'),
     ),
-    async (management, { url, ...fields }, output) =>
-      show(output, await management.createWebhook({ ...fieldsOf(fields), url })),
+    async (target, { url, ...fields }, output) =>
+      show(output, await target.call('createWebhook', { body: { ...fieldsOf(fields), url } })),
   )
-  manage<Fields & { status?: Status }>(
+  onTarget<Fields & { status?: Status }>(
     addFields(
       ofOne(webhook.command('update'))
         .description('change a webhook; what is not named stays as it is')
@@ -52,44 +52,46 @@ export function addWebhookCommands(program: Command, manage: Manage): void {
         .option('--all-events', 'all events')
         .addOption(new Option('--status <status>', 'whether events are sent').choices(STATUSES)),
     ),
-    async (management, { status, ...fields }, output, id) =>
-      show(output, await management.patchWebhook(id, { ...fieldsOf(fields), ...(status && { status }) })),
+    async (target, { status, ...fields }, output, id) =>
+      show(output, await target.call('patchWebhook', { id, body: { ...fieldsOf(fields), ...(status && { status }) } })),
   )
-  manage(
+  onTarget(
     ofOne(webhook.command('delete')).description('delete a webhook, and what is known of its deliveries'),
-    async (management, _options, output, id) => show(output, await management.deleteWebhook(id)),
+    async (target, _options, output, id) => show(output, await target.call('deleteWebhook', { id })),
   )
-  manage(
+  onTarget(
     ofOne(webhook.command('rotate')).description('give a webhook a new secret; the former one signs too for 24 hours'),
-    async (management, _options, output, id) => show(output, await management.rotateWebhook(id)),
+    async (target, _options, output, id) => show(output, await target.call('rotateWebhook', { id })),
   )
-  manage(
+  onTarget(
     ofOne(webhook.command('test')).description('send an event of the type webhook.test, at once and once'),
-    async (management, _options, output, id) => show(output, await management.testWebhook(id)),
+    async (target, _options, output, id) => show(output, await target.call('testWebhook', { id })),
   )
-  addDeliveryCommands(webhook, manage)
+  addDeliveryCommands(webhook, onTarget)
 }
 
 const ofOne = (command: Command) => command.argument('<id>', 'the webhook')
 
-function addDeliveryCommands(webhook: Command, manage: Manage): void {
-  manage(
+function addDeliveryCommands(webhook: Command, onTarget: OnTarget): void {
+  onTarget(
     addPaging(ofOne(webhook.command('deliveries')).description('what was sent to a webhook, newest event first')),
-    async (management, paging, output, id) =>
-      showPage(output, await management.listDeliveries(id, { ...paging }), 'delivery', toRow),
+    async (target, paging, output, id) =>
+      showPage(output, await target.call('listDeliveries', { ...paging, id }), 'delivery', toRow),
   )
-  manage(
+  onTarget(
     webhook
       .command('redeliver')
       .description('have an event sent again by the servers of the store, at once')
       .argument('<id>', 'the delivery'),
-    async (management, _options, output, id) => show(output, await management.redeliver(webhookOf(id), id)),
+    async (target, _options, output, id) => show(output, await target.call('redeliver', ofDelivery(id))),
   )
-  manage(
+  onTarget(
     webhook.command('skip').description('do not send an event that waits').argument('<id>', 'the delivery'),
-    async (management, _options, output, id) => show(output, await management.skipDelivery(webhookOf(id), id)),
+    async (target, _options, output, id) => show(output, await target.call('skipDelivery', ofDelivery(id))),
   )
 }
 
 /** The id of a delivery begins with that of its webhook. */
-const webhookOf = (deliveryId: string) => deliveryId.slice(0, Math.max(0, deliveryId.lastIndexOf('_')))
+function ofDelivery(deliveryId: string) {
+  return { id: deliveryId.slice(0, Math.max(0, deliveryId.lastIndexOf('_'))), deliveryId }
+}

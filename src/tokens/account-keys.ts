@@ -2,7 +2,7 @@
 import { Failure } from './errors.ts'
 import { askedOnce, once } from './idempotency.ts'
 import { type Page, type PageRequest, type Slice, toPage } from './model/page.ts'
-import { type Caller, type Permissions, requireWithin, storePermissions } from './model/permissions.ts'
+import { ALL_ACCOUNTS, type Caller, type Permissions, requireWithin, storePermissions } from './model/permissions.ts'
 import { toTime } from './model/times.ts'
 import { type AccountKey, newId, type Timestamp } from './model/token.ts'
 import type { Origin } from './record/history.ts'
@@ -36,6 +36,9 @@ export class AccountKeys {
     const { store, stamps } = this.#parts
     const { accountId } = caller
     const { name, permissions } = fields
+    if (accountId === ALL_ACCOUNTS && (permissions.role !== 'verifier' || permissions.subAccounts !== null)) {
+      throw new Failure('invalid-request', 'A key for all accounts has the role verifier, and sees all sub-accounts')
+    }
     const expiresAt = expiryWithin(caller, fields.expiresAt)
     requireWithin(permissions, caller.permissions)
     for (const id of permissions.subAccounts ?? []) {

@@ -117,9 +117,6 @@ export class Operator {
     permissions = EVERYTHING,
   ): Promise<AccountKey & { readonly key: string }> {
     await this.getAccount(accountId)
-    if (accountId === ALL_ACCOUNTS && (permissions.role !== 'verifier' || permissions.subAccounts !== null)) {
-      throw new Failure('invalid-request', 'A key for all accounts has the role verifier, and sees all sub-accounts')
-    }
     const keys = new AccountKeys(this.#parts)
     return keys.create(this.actFor(accountId), { name, expiresAt, permissions }, this.origin())
   }
@@ -135,11 +132,6 @@ export class Operator {
       if ((await store.findAccount(ALL_ACCOUNTS)) === undefined) throw error
     })
     return account
-  }
-
-  async listKeys(accountId: string): Promise<readonly AccountKey[]> {
-    await this.getAccount(accountId)
-    return (await this.#parts.store.listKeys(accountId, { page: 1, limit: Number.MAX_SAFE_INTEGER })).items
   }
 
   revokeKey(id: string): Promise<AccountKey> {
