@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Argument, Command, Option } from 'commander'
-import { EXIT } from '../src/cli/exit-codes.ts'
 import { buildProgram } from '../src/cli/program.ts'
+import { EXIT } from '../src/cli/terminal/exit-codes.ts'
 
 export const COMMANDS_PAGE = join(import.meta.dirname, '..', 'docs', 'reference', 'command-line.md')
 

@@ -65,7 +65,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   console: ['client', 'tokens/verify'],
   portal: ['client', 'tokens/verify'],
   'main.ts': ['cli'],
-  cli: ['serve', 'compose.ts', 'config.ts', 'process', 'operations', 'tokens', 'client'],
+  cli: ['cli/terminal', 'serve', 'compose.ts', 'config.ts', 'process', 'operations', 'tokens', 'client'],
+  'cli/terminal': ['compose.ts', 'config.ts', 'process', 'tokens', 'client'],
   serve: ['compose.ts', 'config.ts', 'http', 'outbound', 'process', 'tokens', 'client'],
   'compose.ts': ['outbound', 'master-key.ts', 'config.ts', 'storage/sqlite', 'storage/postgres', 'process', 'tokens'],
   outbound: ['storage/fair-queue.ts', 'operations', 'tokens'],
@@ -225,9 +226,11 @@ test('the answers of operations are loaded without their schemas, so that a comm
   assert.ok(loadedWith('src/operations/all.ts').has('typebox'))
 })
 
-test('no folder of operations or of HTTP has more files than can be seen at once', () => {
+test('no folder of operations, of HTTP or of the command line has more files than can be seen at once', () => {
   const folders = Map.groupBy(sources, (file) => dirname(file))
-  const crowded = [...folders].filter(([folder, { length }]) => /src\/(operations|http)/.test(folder) && length > 16)
+  const crowded = [...folders].filter(
+    ([folder, { length }]) => /src\/(operations|http|cli)/.test(folder) && length > 16,
+  )
   assert.deepEqual(crowded, [])
 })
 

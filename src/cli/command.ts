@@ -4,10 +4,11 @@ import { type Latchkey, type OpenOptions, openLatchkey } from '../compose.ts'
 import { type Config, readProcessConfig } from '../config.ts'
 import { MAX_LIMIT, type Page, type RawQuery, readPageRequest, toPage } from '../tokens/model/page.ts'
 import { chooseServer, LOCAL, refuseServer } from './contexts.ts'
-import { Output, type Row, type Streams } from './output.ts'
-import { type Target, UsageError } from './target.ts'
-import { warnOfPlainHttp } from './values.ts'
-import { toRow } from './views.ts'
+import type { Target } from './target.ts'
+import { UsageError } from './terminal/exit-codes.ts'
+import { Output, type Row, type Streams } from './terminal/output.ts'
+import { warnOfPlainHttp } from './terminal/values.ts'
+import { toRow } from './terminal/views.ts'
 
 export const JSON_OPTION = ['--json', 'print one JSON document'] as const
 

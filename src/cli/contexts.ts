@@ -6,7 +6,7 @@ import { replacePrivate } from '../process/private-file.ts'
 import { OperatorError } from '../tokens/errors.ts'
 import { decodeText } from '../tokens/model/fields.ts'
 import { isObject } from '../tokens/verify/is-object.ts'
-import { UsageError } from './target.ts'
+import { UsageError } from './terminal/exit-codes.ts'
 
 export interface Context {
   readonly name: string

@@ -15,7 +15,8 @@ import type { Caller } from '../tokens/model/permissions.ts'
 import { readNewToken } from '../tokens/model/update.ts'
 import type { CreatedToken } from '../tokens/operator.ts'
 import { ANSWERS, type CommandOperation, EXPORTS, type ExportedList } from './answers.ts'
-import { type Target, UsageError } from './target.ts'
+import type { Target } from './target.ts'
+import { UsageError } from './terminal/exit-codes.ts'
 import { untilOver } from './until-over.ts'
 
 /** The operator needs to name no account for these. */

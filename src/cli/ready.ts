@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { type Config, readProcessConfig } from '../config.ts'
 import { OperatorError } from '../tokens/errors.ts'
 import { JSON_OPTION } from './command.ts'
-import { Output, type Streams } from './output.ts'
+import { Output, type Streams } from './terminal/output.ts'
 
 /** Not imported, for the reason given in http/protocol/node-server.ts. */
 const { get } = process.getBuiltinModule('node:http')

@@ -7,8 +7,8 @@ import { LogLines } from '../process/log-lines.ts'
 import { startServer } from '../serve/serving.ts'
 import { isWorker, supervise, WorkerLink } from '../serve/workers.ts'
 import { OperatorError } from '../tokens/errors.ts'
-import { keepDemo, makeDemo } from './demo.ts'
-import type { Output } from './output.ts'
+import { keepDemo, makeDemo } from './store/demo.ts'
+import type { Output } from './terminal/output.ts'
 
 export async function serve(config: Config, withDemo: boolean, output: Output): Promise<void> {
   if (config.workers === 1) return serveHere(config, withDemo, output)

@@ -5,10 +5,9 @@ import { type Command, Option } from 'commander'
 import type { LatchkeyError } from '../../client/latchkey-client.ts'
 import { readProcessConfig } from '../config.ts'
 import type { Listen } from '../serve/sidecar.ts'
-import { ServerFailure } from './exit-codes.ts'
-import { Output, type Streams } from './output.ts'
-import { UsageError } from './target.ts'
-import { readServer, warnOfPlainHttp } from './values.ts'
+import { ServerFailure, UsageError } from './terminal/exit-codes.ts'
+import { Output, type Streams } from './terminal/output.ts'
+import { readServer, warnOfPlainHttp } from './terminal/values.ts'
 
 interface Options {
   readonly server: string

@@ -31,8 +31,3 @@ export interface Target {
   /** Resolves when the operation is over. A server carries it out; on the local store this process does, if no server is faster. */
   awaitBulk(id: string, onProgress: (operation: BulkOperation) => void): Promise<BulkOperation>
 }
-
-/** The command cannot be carried out as it was typed. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError'
-}

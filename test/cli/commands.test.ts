@@ -6,7 +6,7 @@ import { closeSync, openSync, readdirSync, readFileSync, statSync, truncateSync 
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
-import { formatTable, printable } from '../../src/cli/output.ts'
+import { formatTable, printable } from '../../src/cli/terminal/output.ts'
 import { BIN, Cli } from '../support/cli.ts'
 
 const cli = new Cli()

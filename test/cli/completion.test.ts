@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { after, before, describe, test } from 'node:test'
-import { choicesIn } from '../../src/cli/completion.ts'
+import { choicesIn } from '../../src/cli/commands/completion.ts'
 import { buildProgram } from '../../src/cli/program.ts'
 import { Cli } from '../support/cli.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { explainError } from '../../src/cli/error-messages.ts'
+import { explainError } from '../../src/cli/terminal/error-messages.ts'
 
 const trouble = (message: string, fields: object) => explainError(Object.assign(new Error(message), fields))
 

@@ -1,7 +1,7 @@
 // `latchkey find` while PostgreSQL goes away: never an all-clear.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { EXIT } from '../../src/cli/exit-codes.ts'
+import { EXIT } from '../../src/cli/terminal/exit-codes.ts'
 import { Cli } from '../support/cli.ts'
 import { emptyDatabase, sharedServer } from '../support/postgres.ts'
 import { StallingProxy } from '../support/stalling-proxy.ts'

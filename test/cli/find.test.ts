@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
-import { EXIT, exitCodeOf } from '../../src/cli/exit-codes.ts'
+import { EXIT, exitCodeOf } from '../../src/cli/terminal/exit-codes.ts'
 import { Failure } from '../../src/tokens/errors.ts'
 import { Cli } from '../support/cli.ts'
 

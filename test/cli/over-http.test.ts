@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { isLocalOnly } from '../../src/cli/command.ts'
-import { choicesIn } from '../../src/cli/completion.ts'
+import { choicesIn } from '../../src/cli/commands/completion.ts'
 import { buildProgram } from '../../src/cli/program.ts'
 import { readConfig } from '../../src/config.ts'
 import { type RunningServer, startServer } from '../../src/serve/serving.ts'

@@ -1,8 +1,8 @@
 // How far a long command is, where there is no terminal.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { announce } from '../../src/cli/doctor.ts'
-import { formatDuration, progressLines } from '../../src/cli/progress.ts'
+import { announce } from '../../src/cli/store/doctor.ts'
+import { formatDuration, progressLines } from '../../src/cli/terminal/progress.ts'
 
 function record(total: number | undefined) {
   const clock = { now: 0 }

@@ -1,7 +1,7 @@
 // Texts seen before, remembered in few bytes each.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SeenTexts } from '../../src/cli/seen-texts.ts'
+import { SeenTexts } from '../../src/cli/store/seen-texts.ts'
 
 test('every text is new once, and known from then on, however many there are', () => {
   const seen = new SeenTexts()

@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { verifyHistory } from '../../src/cli/doctor.ts'
+import { verifyHistory } from '../../src/cli/store/doctor.ts'
 import { type Latchkey, openLatchkey } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Caller } from '../../src/tokens/model/permissions.ts'

@@ -1,7 +1,7 @@
 // Someone who can write the database, but does not have the master key, widens no policy. Held to by both engines.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { examine } from '../../src/cli/doctor.ts'
+import { examine } from '../../src/cli/store/doctor.ts'
 import { judge } from '../../src/tokens/verify/verdict.ts'
 import { type Engine, Estate } from '../support/estate.ts'
 import { bearer, closeConnections } from '../support/http.ts'

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { examine, verifyHistory } from '../../src/cli/doctor.ts'
+import { examine, verifyHistory } from '../../src/cli/store/doctor.ts'
 import { keyToWire } from '../../src/operations/keys/document.ts'
 import type { Token } from '../../src/tokens/model/token.ts'
 import type { Tampered } from '../../src/tokens/trust/stamp.ts'

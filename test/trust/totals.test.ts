@@ -1,7 +1,7 @@
 // Totals are kept, not counted: the doctor counts, on both engines.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { examine } from '../../src/cli/doctor.ts'
+import { examine } from '../../src/cli/store/doctor.ts'
 import type { Latchkey } from '../../src/compose.ts'
 import { type Engine, Estate, sqliteEngine } from '../support/estate.ts'
 import { postgresEngine } from '../support/postgres.ts'

@@ -1,7 +1,7 @@
 // Completion for shells, made from the commands as they are declared: what is added there is completed without a change here.
 import { Argument, type Command } from 'commander'
-import { mayRunAnywhere } from './command.ts'
-import type { Streams } from './output.ts'
+import { mayRunAnywhere } from '../command.ts'
+import type { Streams } from '../terminal/output.ts'
 
 interface Word {
   readonly name: string

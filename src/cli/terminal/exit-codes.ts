@@ -1,10 +1,14 @@
-// What the exit code of a command says.
+// What the exit code of a command says, and the errors of commands that have one of their own.
 import { CommanderError } from 'commander'
-import { Failure, StoreUnreachable } from '../tokens/errors.ts'
-import { UsageError } from './target.ts'
+import { Failure, StoreUnreachable } from '../../tokens/errors.ts'
 
 /** `nothingFound`: of `find`, which has read everything. Nothing else has it: a search that failed must not look like an all-clear. */
 export const EXIT = { done: 0, refused: 1, usage: 2, unreachable: 3, notAllowed: 4, nothingFound: 5 } as const
+
+/** The command cannot be carried out as it was typed. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
 
 /** A server refuses, or does not answer. With the code that the domain has for the same refusal, where it has one. */
 export class ServerFailure extends Error {

@@ -1,15 +1,15 @@
 // Backup of the embedded store into one file, and restore.
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { acceptLoss, backUp, openLatchkey, type RestoreOptions, requireEmbeddedStore, restore } from '../compose.ts'
-import { type Config, readProcessConfig } from '../config.ts'
-import { nameSome, OperatorError } from '../tokens/errors.ts'
-import type { Revocations } from '../tokens/operator-ports.ts'
-import type { Manifest } from '../tokens/upkeep/backup.ts'
-import { findSealedWithOthers } from '../tokens/upkeep/examination.ts'
-import { JSON_OPTION } from './command.ts'
-import { Output, type Streams } from './output.ts'
-import { showBytes } from './progress.ts'
+import { acceptLoss, backUp, openLatchkey, type RestoreOptions, requireEmbeddedStore, restore } from '../../compose.ts'
+import { type Config, readProcessConfig } from '../../config.ts'
+import { nameSome, OperatorError } from '../../tokens/errors.ts'
+import type { Revocations } from '../../tokens/operator-ports.ts'
+import type { Manifest } from '../../tokens/upkeep/backup.ts'
+import { findSealedWithOthers } from '../../tokens/upkeep/examination.ts'
+import { JSON_OPTION } from '../command.ts'
+import { Output, type Streams } from '../terminal/output.ts'
+import { showBytes } from '../terminal/progress.ts'
 
 const NO_FILE =
   'Name the backup to restore: latchkey restore FILE [--replace]. To accept instead that revocations of the present store are ' +

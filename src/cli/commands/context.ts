@@ -1,13 +1,13 @@
 // Contexts: the servers that a person works with. Keys are stored, and never printed.
 import { type Command, InvalidArgumentError } from 'commander'
-import { readProcessConfig } from '../config.ts'
-import { maskOf } from '../tokens/trust/credential.ts'
-import { kindOfCredential } from '../tokens/verify/credential-format.ts'
-import { addPaging, JSON_OPTION, mayRunAnywhere, pageOf, show, showPage } from './command.ts'
-import { type Context, Contexts, LOCAL } from './contexts.ts'
-import { Output, type Streams } from './output.ts'
-import { UsageError } from './target.ts'
-import { readSecretInput, readServer, warnOfPlainHttp } from './values.ts'
+import { readProcessConfig } from '../../config.ts'
+import { maskOf } from '../../tokens/trust/credential.ts'
+import { kindOfCredential } from '../../tokens/verify/credential-format.ts'
+import { addPaging, JSON_OPTION, mayRunAnywhere, pageOf, show, showPage } from '../command.ts'
+import { type Context, Contexts, LOCAL } from '../contexts.ts'
+import { UsageError } from '../terminal/exit-codes.ts'
+import { Output, type Streams } from '../terminal/output.ts'
+import { readSecretInput, readServer, warnOfPlainHttp } from '../terminal/values.ts'
 
 const HELP = `
 A context is a server, and an account key for it. Commands about tokens, sub-accounts, account keys and the history ask the
@@ -18,23 +18,24 @@ local store. \`--context ${LOCAL}\` and \`latchkey context use ${LOCAL}\` choose
   latchkey token list
   latchkey context use ${LOCAL}`
 
-export function addContextCommands(program: Command, streams: Streams): void {
-  const context = program
-    .command('context')
-    .description('servers that commands ask instead of the local store')
-    .addHelpText('after', HELP)
+type Run<Options> = (contexts: Contexts, options: Options, output: Output, name: string) => void | Promise<void>
 
-  /** `name` is the command's argument, if it has one. */
-  const define = <Options extends object>(
-    command: Command,
-    run: (contexts: Contexts, options: Options, output: Output, name: string) => void | Promise<void>,
-  ) => {
+/** `name` is the command's argument, if it has one. */
+const defineWith =
+  (streams: Streams) =>
+  <Options extends object>(command: Command, run: Run<Options>): void => {
     mayRunAnywhere(command.option(...JSON_OPTION)).action(async () => {
       const output = new Output(streams, command.opts<{ json?: boolean }>().json === true)
       await run(new Contexts(readProcessConfig()), command.opts(), output, command.args[0] ?? '')
     })
   }
 
+export function addContextCommands(program: Command, streams: Streams): void {
+  const context = program
+    .command('context')
+    .description('servers that commands ask instead of the local store')
+    .addHelpText('after', HELP)
+  const define = defineWith(streams)
   define<{ server: string }>(
     context
       .command('add')

@@ -1,11 +1,10 @@
 // Whether a credential is accepted, what decides about a token, and who is asking.
 import { type Command, CommanderError } from 'commander'
-import { addAccount, type OnTarget, show } from './command.ts'
-import { EXIT } from './exit-codes.ts'
-import type { Streams } from './output.ts'
-import { UsageError } from './target.ts'
-import { readSecretInput } from './values.ts'
-import { toRow } from './views.ts'
+import { addAccount, type OnTarget, show } from '../command.ts'
+import { EXIT, UsageError } from '../terminal/exit-codes.ts'
+import type { Streams } from '../terminal/output.ts'
+import { readSecretInput } from '../terminal/values.ts'
+import { toRow } from '../terminal/views.ts'
 
 interface AccessOptions {
   readonly scope?: readonly string[]

@@ -1,13 +1,13 @@
 // Copies the whole store to another engine or place.
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { openCopy } from '../compose.ts'
-import { type Config, isPostgres, readProcessConfig } from '../config.ts'
-import { OperatorError } from '../tokens/errors.ts'
-import { copyStore } from '../tokens/upkeep/copy.ts'
-import { JSON_OPTION } from './command.ts'
-import { Output, type Streams } from './output.ts'
-import { showPhases } from './progress.ts'
+import { openCopy } from '../../compose.ts'
+import { type Config, isPostgres, readProcessConfig } from '../../config.ts'
+import { OperatorError } from '../../tokens/errors.ts'
+import { copyStore } from '../../tokens/upkeep/copy.ts'
+import { JSON_OPTION } from '../command.ts'
+import { Output, type Streams } from '../terminal/output.ts'
+import { showPhases } from '../terminal/progress.ts'
 
 interface Options {
   readonly to: string

@@ -1,11 +1,11 @@
 // Switches off what stands in a text, in one account: on the local store, or through a server.
 import type { Command } from 'commander'
-import type { LeakReport } from '../../client/latchkey-client.ts'
-import { overlapping, type Text } from '../tokens/leaks/candidates.ts'
-import { addAccount, type OnTarget } from './command.ts'
-import type { Streams } from './output.ts'
-import type { Target } from './target.ts'
-import { readText } from './text-input.ts'
+import type { LeakReport } from '../../../client/latchkey-client.ts'
+import { overlapping, type Text } from '../../tokens/leaks/candidates.ts'
+import { addAccount, type OnTarget } from '../command.ts'
+import type { Target } from '../target.ts'
+import type { Streams } from '../terminal/output.ts'
+import { readText } from '../terminal/text-input.ts'
 
 const HELP = `
 Any text: a log, a diff, the report of a scanner; - reads standard input. Credentials of Latchkey's own format are found as

@@ -1,6 +1,6 @@
 // Prints results: lines and tables for people, one JSON document for scripts, and no terminal control characters.
 import type { Writable } from 'node:stream'
-import { STEERING_CHARACTERS } from '../tokens/model/token.ts'
+import { STEERING_CHARACTERS } from '../../tokens/model/token.ts'
 
 export interface Streams {
   /** A getter in production: other commands must not open standard input, or they would wait for a terminal. */

@@ -1,9 +1,9 @@
 // Documents as people see them, and what scripts get beyond the documents of the API.
-import type { HistoryEntry, RecentVerifications, SubAccount, Token, Usage } from '../../client/latchkey-client.ts'
-import type { Json } from '../tokens/model/fields.ts'
-import { toTime, toTimeOrNull } from '../tokens/model/times.ts'
-import type { Account } from '../tokens/model/token.ts'
-import type { TokenRow } from '../tokens/service/ports.ts'
+import type { HistoryEntry, RecentVerifications, SubAccount, Token, Usage } from '../../../client/latchkey-client.ts'
+import type { Json } from '../../tokens/model/fields.ts'
+import { toTime, toTimeOrNull } from '../../tokens/model/times.ts'
+import type { Account } from '../../tokens/model/token.ts'
+import type { TokenRow } from '../../tokens/service/ports.ts'
 import type { Row } from './output.ts'
 
 export type View = Readonly<Record<string, Json>>

@@ -1,12 +1,12 @@
 // The store as a whole: migrate, import, seed, doctor.
 import type { Command } from 'commander'
-import { OperatorError } from '../tokens/errors.ts'
-import type { OnStore } from './command.ts'
+import { OperatorError } from '../../tokens/errors.ts'
+import type { OnStore } from '../command.ts'
+import { showPhases } from '../terminal/progress.ts'
+import { readCount } from '../terminal/values.ts'
 import { announceExamination, examine } from './doctor.ts'
 import { importTokens } from './import.ts'
-import { showPhases } from './progress.ts'
 import { type Estate, seed } from './seed.ts'
-import { readCount } from './values.ts'
 
 export function addStoreCommands(program: Command, onStore: OnStore): void {
   onStore(

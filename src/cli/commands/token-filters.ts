@@ -1,6 +1,6 @@
 // The filters of the token list as options, for every command that takes some tokens.
 import { type Command, Option } from 'commander'
-import { EFFECTIVE_STATUSES } from '../tokens/verify/verdict.ts'
+import { EFFECTIVE_STATUSES } from '../../tokens/verify/verdict.ts'
 
 /** Those of the API's list. The domain checks the values. */
 export function addTokenFilters(command: Command): Command {

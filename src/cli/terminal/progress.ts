@@ -1,8 +1,8 @@
 // How far a long command is: a bar on a terminal; elsewhere, or if nobody knows how much there is, a line on standard error every
 // few seconds.
 import { Presets, SingleBar } from 'cli-progress'
-import type { OnBytes } from '../tokens/upkeep/backup.ts'
-import type { OnPhase } from '../tokens/upkeep/copy.ts'
+import type { OnBytes } from '../../tokens/upkeep/backup.ts'
+import type { OnPhase } from '../../tokens/upkeep/copy.ts'
 import type { Output } from './output.ts'
 
 const LINE_EVERY_MS = 5_000

@@ -1,9 +1,9 @@
 // Creates synthetic accounts and tokens, for tests and measurements.
 import { setImmediate } from 'node:timers/promises'
-import { Failure, OperatorError } from '../tokens/errors.ts'
-import type { Operator } from '../tokens/operator.ts'
-import type { Output } from './output.ts'
-import { startProgress } from './progress.ts'
+import { Failure, OperatorError } from '../../tokens/errors.ts'
+import type { Operator } from '../../tokens/operator.ts'
+import type { Output } from '../terminal/output.ts'
+import { startProgress } from '../terminal/progress.ts'
 import { Waiting } from './waiting.ts'
 
 /** Small, so that this process notices soon when the store can take more. */

@@ -1,12 +1,13 @@
 // The same change of all tokens that a filter matches.
 import { type Command, InvalidArgumentError } from 'commander'
-import type { BulkOperation, BulkPreview, BulkRequest } from '../../client/latchkey-client.ts'
-import { OperatorError } from '../tokens/errors.ts'
-import type { BulkAction } from '../tokens/model/bulk.ts'
-import { addAccount, addPaging, type OnTarget, show, showPage } from './command.ts'
-import type { Output } from './output.ts'
-import { startProgress } from './progress.ts'
-import { type Target, UsageError } from './target.ts'
+import type { BulkOperation, BulkPreview, BulkRequest } from '../../../client/latchkey-client.ts'
+import { OperatorError } from '../../tokens/errors.ts'
+import type { BulkAction } from '../../tokens/model/bulk.ts'
+import { addAccount, addPaging, type OnTarget, show, showPage } from '../command.ts'
+import type { Target } from '../target.ts'
+import { UsageError } from '../terminal/exit-codes.ts'
+import type { Output } from '../terminal/output.ts'
+import { startProgress } from '../terminal/progress.ts'
 import { addTokenFilters } from './token-filters.ts'
 
 interface Options {

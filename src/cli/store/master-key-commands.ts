@@ -1,10 +1,10 @@
 // Rotates the master key while servers use the store.
 import type { Command } from 'commander'
-import { Failure, OperatorError } from '../tokens/errors.ts'
-import type { RotationReport } from '../tokens/upkeep/master-key-rotation.ts'
-import type { OnStore } from './command.ts'
-import type { Output } from './output.ts'
-import { showPhases } from './progress.ts'
+import { Failure, OperatorError } from '../../tokens/errors.ts'
+import type { RotationReport } from '../../tokens/upkeep/master-key-rotation.ts'
+import type { OnStore } from '../command.ts'
+import type { Output } from '../terminal/output.ts'
+import { showPhases } from '../terminal/progress.ts'
 
 export function addMasterKeyCommands(program: Command, onStore: OnStore): void {
   onStore(

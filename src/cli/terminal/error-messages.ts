@@ -1,11 +1,11 @@
 // Messages for errors of the operating system and the databases, with advice.
 import { constants } from 'node:fs'
 import { dirname } from 'node:path'
-import { explainStoreAccess } from '../compose.ts'
-import { readProcessConfig } from '../config.ts'
-import { explainAccess } from '../process/explain-access.ts'
-import { Failure } from '../tokens/errors.ts'
-import { DAMAGED } from '../tokens/upkeep/examination.ts'
+import { explainStoreAccess } from '../../compose.ts'
+import { readProcessConfig } from '../../config.ts'
+import { explainAccess } from '../../process/explain-access.ts'
+import { Failure } from '../../tokens/errors.ts'
+import { DAMAGED } from '../../tokens/upkeep/examination.ts'
 
 const DATA_DIR_ADVICE =
   'The store folder (LATCHKEY_DATA_DIR) and everything in it must be readable and writable by the user who runs this.'

@@ -1,9 +1,9 @@
 // The demo account of `npm start`, with tokens in every state.
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Latchkey } from '../compose.ts'
-import { replacePrivate } from '../process/private-file.ts'
-import type { BulkToken, Operator } from '../tokens/operator.ts'
+import type { Latchkey } from '../../compose.ts'
+import { replacePrivate } from '../../process/private-file.ts'
+import type { BulkToken, Operator } from '../../tokens/operator.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 

@@ -1,17 +1,13 @@
-// Tokens one by one, and their history.
+// Tokens one by one.
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import type { TokenPatch } from '../../client/latchkey-client.ts'
-import { OperatorError } from '../tokens/errors.ts'
-import { ACTIONS } from '../tokens/model/actions.ts'
-import { SORTS } from '../tokens/model/page.ts'
-import { toTimeOrNull } from '../tokens/model/times.ts'
-import { MAX_OVERLAP_SECONDS } from '../tokens/model/update.ts'
-import { addBulkCommands } from './bulk-commands.ts'
-import { addAccount, addPaging, type OnStore, type OnTarget, show, showPage } from './command.ts'
-import { verifyHistory } from './doctor.ts'
-import type { Output, Streams } from './output.ts'
-import { type Target, UsageError } from './target.ts'
-import { addTokenFilters } from './token-filters.ts'
+import type { TokenPatch } from '../../../client/latchkey-client.ts'
+import { SORTS } from '../../tokens/model/page.ts'
+import { toTimeOrNull } from '../../tokens/model/times.ts'
+import { MAX_OVERLAP_SECONDS } from '../../tokens/model/update.ts'
+import { addAccount, addPaging, type OnTarget, show, showPage } from '../command.ts'
+import type { Target } from '../target.ts'
+import { UsageError } from '../terminal/exit-codes.ts'
+import type { Output, Streams } from '../terminal/output.ts'
 import {
   addExpiry,
   addPatch,
@@ -24,8 +20,10 @@ import {
   readNewCredential,
   readPatchOptions,
   statusOption,
-} from './values.ts'
-import { detailedToken, historyRow, recentRows, tokenFields, tokenRow, usageRows, usageTitle } from './views.ts'
+} from '../terminal/values.ts'
+import { detailedToken, recentRows, tokenFields, tokenRow, usageRows, usageTitle } from '../terminal/views.ts'
+import { addBulkCommands } from './bulk.ts'
+import { addTokenFilters } from './token-filters.ts'
 
 interface NewTokenOptions extends Expiry {
   readonly subAccount: string
@@ -64,6 +62,15 @@ const patch = (target: Target, id: string, body: TokenPatch) => target.call('pat
 /** Only commands that create a credential show one, unless asked to. */
 export function addTokenCommands(program: Command, onTarget: OnTarget, streams: Streams): void {
   const token = program.command('token').description('tokens')
+  addCreation(token, onTarget, streams)
+  addReads(token, onTarget)
+  addChanges(token, onTarget)
+  addUses(token, onTarget)
+  addEnds(token, onTarget)
+  addBulkCommands(token, onTarget)
+}
+
+function addCreation(token: Command, onTarget: OnTarget, streams: Streams): void {
   onTarget<NewTokenOptions>(
     addExpiry(
       token
@@ -87,6 +94,9 @@ export function addTokenCommands(program: Command, onTarget: OnTarget, streams: 
       show(output, await created)
     },
   )
+}
+
+function addReads(token: Command, onTarget: OnTarget): void {
   onTarget<{ showCredential?: boolean }>(
     token
       .command('get')
@@ -114,6 +124,9 @@ export function addTokenCommands(program: Command, onTarget: OnTarget, streams: 
     },
     (target, query) => target.csv('listTokens', query),
   )
+}
+
+function addChanges(token: Command, onTarget: OnTarget): void {
   onTarget<Expiry & PatchOptions & { name?: string; status?: 'active' | 'inactive'; tag?: readonly string[] }>(
     addPatch(
       addExpiry(
@@ -144,6 +157,9 @@ export function addTokenCommands(program: Command, onTarget: OnTarget, streams: 
     )
   setStatus('disable', 'refuse a token from now on', 'inactive')
   setStatus('enable', 'accept a token again', 'active')
+}
+
+function addUses(token: Command, onTarget: OnTarget): void {
   onTarget<{ per: 'hour' | 'day'; from?: string; before?: string }>(
     token
       .command('usage')
@@ -170,6 +186,10 @@ export function addTokenCommands(program: Command, onTarget: OnTarget, streams: 
       output.result(recent, { rows, ...(rows.length === 0 && { title: 'No verification is on record.' }) })
     },
   )
+}
+
+/** Of a credential, or of the token. */
+function addEnds(token: Command, onTarget: OnTarget): void {
   onTarget<{ overlap: number }>(
     token
       .command('rotate')
@@ -192,54 +212,6 @@ export function addTokenCommands(program: Command, onTarget: OnTarget, streams: 
     async (target, _options, output, id) => {
       const { _id } = await target.call('deleteToken', { id })
       output.result({ _id, deleted: true }, { title: `Deleted ${_id}.` })
-    },
-  )
-  addBulkCommands(token, onTarget)
-}
-
-/** Whose history it is: that of an account, of a token, or without an id of the account that the command works on. */
-async function historyOf(target: Target, id: string): Promise<{ readonly target: Target; readonly tokenId?: string }> {
-  if (id === '') return { target }
-  return id.startsWith('acc_') ? { target: await target.inAccount(id) } : { target, tokenId: id }
-}
-
-export function addHistoryCommands(program: Command, onTarget: OnTarget, onStore: OnStore): void {
-  const history = program.command('history').description('the record of every change')
-  onTarget(
-    addPaging(
-      history
-        .command('list')
-        .description('the changes of an account or of one token, latest first')
-        .argument('[id]', 'an account or a token; on a server, the account of the key without it')
-        .option('--by <actor>', 'only what this account key, `operator`, or `jwt:` or `oidc:` subject did')
-        .addOption(new Option('--action <action>', 'only this kind of change').choices([...ACTIONS]).argParser(String))
-        .option('--from <time>', 'only changes at this time or later, such as 2030-01-31T12:00:00Z')
-        .option('--before <time>', 'only changes before this time')
-        .option('--after <position>', 'only changes after this position (seq), oldest first; 0 for all')
-        .option('--before-position <position>', 'only changes before this position'),
-    ),
-    async (target, filters, output, id) => {
-      const { target: within, tokenId } = await historyOf(target, id)
-      const page =
-        tokenId === undefined
-          ? await within.call('listAccountHistory', { ...filters })
-          : await within.call('listTokenHistory', { ...filters, id: tokenId })
-      showPage(output, page, 'change', historyRow)
-    },
-    async function* (target, query, id) {
-      const { target: within, tokenId } = await historyOf(target, id)
-      yield* tokenId === undefined
-        ? within.csv('listAccountHistory', query)
-        : within.csv('listTokenHistory', { ...query, id: tokenId })
-    },
-  )
-  onStore(
-    history.command('verify').description('find any row altered, removed or inserted'),
-    async (latchkey, _options, output) => {
-      const report = await verifyHistory(latchkey)
-      const rows = report.problems.map((problem) => ({ problem }))
-      output.result(report, { title: `${report.rows} rows of ${report.accounts} accounts checked.`, rows })
-      if (report.problems.length > 0) throw new OperatorError('the history has been tampered with')
     },
   )
 }

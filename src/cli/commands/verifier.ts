@@ -1,6 +1,6 @@
 // Verifiers that hold a lease: who they are, and how one is sent away.
 import type { Command } from 'commander'
-import { addAccount, addPaging, type OnTarget, show, showPage } from './command.ts'
+import { addAccount, addPaging, type OnTarget, show, showPage } from '../command.ts'
 
 export function addVerifierCommands(program: Command, onTarget: OnTarget): void {
   const verifier = program

@@ -1,6 +1,6 @@
 // A text of any size that a command reads: a file, or standard input.
 import { createReadStream, fstatSync, statSync } from 'node:fs'
-import type { Text } from '../tokens/leaks/candidates.ts'
+import type { Text } from '../../tokens/leaks/candidates.ts'
 import type { Output, Streams } from './output.ts'
 import { type Progress, startBytes } from './progress.ts'
 
