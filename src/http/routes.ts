@@ -29,19 +29,6 @@ export function addOperation(
     await admit(request)
     requireRights(route, callerOf(request))
   }
-  const readInput = (request: FastifyRequest) => {
-    const query = request.query as Input['query']
-    const input = {
-      caller: callerOf(request),
-      params: request.params as Input['params'],
-      query: route.csv === undefined ? query : withoutFormat(query),
-      body: request.body,
-      headers: request.headers,
-      origin: originOf(request, now()),
-    }
-    checkNames?.(input)
-    return input
-  }
   const handle = async (request: FastifyRequest, reply: FastifyReply, input: Input) => {
     const answer = () => route.answer(service, input)
     const { accountId } = input.caller
@@ -67,12 +54,25 @@ export function addOperation(
     },
     async handler(request, reply) {
       await admitAgain(request, admitWithRights)
-      const input = readInput(request)
+      const input = inputFrom(request, route, now())
+      checkNames?.(input)
       if (route.csv !== undefined && wantsCsv(request)) return csv.send(route, input, request, reply)
       const { message = success.message, data } = await handle(request, reply, input)
       return successBody(app, message, data, showMessage)
     },
   })
+}
+
+function inputFrom(request: FastifyRequest, { csv }: Operation, at: number): Input {
+  const query = request.query as Input['query']
+  return {
+    caller: callerOf(request),
+    params: request.params as Input['params'],
+    query: csv === undefined ? query : withoutFormat(query),
+    body: request.body,
+    headers: request.headers,
+    origin: originOf(request, at),
+  }
 }
 
 const limitOf = ({ bodyLimitBytes }: { readonly bodyLimitBytes?: number }) =>

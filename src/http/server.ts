@@ -27,11 +27,12 @@ import { recorder } from './observe/recorder.ts'
 import type { PlainRoute, ServerParts } from './parts.ts'
 import { authRoutes } from './plain/auth-routes.ts'
 import { consoleRoutes, STATIC_FILES } from './plain/console-routes.ts'
+import { introspectRoute } from './plain/introspection.ts'
 import { leakReportRoutes } from './plain/leak-reports.ts'
 import { portalFiles } from './plain/portal-files.ts'
 import { beginPortalSession } from './plain/portal-session.ts'
 import { serviceRoutes } from './plain/service-routes.ts'
-import { verifyRoutes } from './plain/verify-routes.ts'
+import { verifyRoute } from './plain/verify.ts'
 import { addBodyParsers } from './protocol/body.ts'
 import { BufferedMemory } from './protocol/buffered-memory.ts'
 import { answerMalformed, isUnambiguous, limitUnread, notHttp } from './protocol/client-error.ts'
@@ -131,7 +132,8 @@ function allRoutes(parts: ServerParts, server: FastifyInstance): readonly (Opera
     ...operations.slice(afterPortal),
     ...leakReportRoutes(parts),
     ...authRoutes(parts),
-    ...Object.values(verifyRoutes(parts)),
+    verifyRoute(parts),
+    introspectRoute(parts),
     ...Object.values(serviceRoutes(parts, () => server.swagger())),
     ...Object.values(consoleRoutes()),
     ...Object.values(portalFiles()),

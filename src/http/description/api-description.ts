@@ -8,6 +8,31 @@ import type { ServerParts } from '../parts.ts'
 
 type SwaggerOptions = Required<Pick<FastifyDynamicSwaggerOptions, 'openapi' | 'transformObject'>>
 
+const TAGS = [
+  { name: 'Tokens', description: 'List, get, update, create, delete, rotate' },
+  { name: 'Bulk operations', description: 'The same change of all tokens that a filter matches' },
+  { name: 'Sub-accounts', description: 'The owners of tokens' },
+  { name: 'Keys', description: 'The account keys: who may do what' },
+  { name: 'Leaks', description: 'Credentials that were published' },
+  { name: 'Webhooks', description: 'Where events are sent' },
+  { name: 'Portal', description: 'For the developers of a sub-account' },
+  { name: 'Sessions', description: 'Who is signed in to the console' },
+  { name: 'Overview', description: 'The account at a glance, and who is asking' },
+  { name: 'History', description: 'Who did what' },
+  { name: 'Usage', description: 'How often tokens were accepted and refused' },
+  { name: 'Verification', description: 'For gateways and services' },
+  { name: 'Verifiers', description: 'Processes that verify by what they remember, and hold a lease for it' },
+  { name: 'Service', description: 'For operators' },
+]
+
+const SHOWN_ACCOUNT = {
+  in: 'header',
+  name: 'X-Latchkey-Account',
+  required: false,
+  description: 'With the cookie: the account that is meant. 401 if the person has chosen another one since',
+  schema: { type: 'string' },
+} as const
+
 export function apiDescription({ version, credentialHeader, signIn }: ServerParts): SwaggerOptions['openapi'] {
   return {
     openapi: '3.1.0',
@@ -22,32 +47,9 @@ export function apiDescription({ version, credentialHeader, signIn }: ServerPart
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
-    tags: [
-      { name: 'Tokens', description: 'List, get, update, create, delete, rotate' },
-      { name: 'Bulk operations', description: 'The same change of all tokens that a filter matches' },
-      { name: 'Sub-accounts', description: 'The owners of tokens' },
-      { name: 'Keys', description: 'The account keys: who may do what' },
-      { name: 'Leaks', description: 'Credentials that were published' },
-      { name: 'Webhooks', description: 'Where events are sent' },
-      { name: 'Portal', description: 'For the developers of a sub-account' },
-      { name: 'Sessions', description: 'Who is signed in to the console' },
-      { name: 'Overview', description: 'The account at a glance, and who is asking' },
-      { name: 'History', description: 'Who did what' },
-      { name: 'Usage', description: 'How often tokens were accepted and refused' },
-      { name: 'Verification', description: 'For gateways and services' },
-      { name: 'Verifiers', description: 'Processes that verify by what they remember, and hold a lease for it' },
-      { name: 'Service', description: 'For operators' },
-    ],
+    tags: TAGS,
     components: {
-      parameters: {
-        ShownAccount: {
-          in: 'header',
-          name: 'X-Latchkey-Account',
-          required: false,
-          description: 'With the cookie: the account that is meant. 401 if the person has chosen another one since',
-          schema: { type: 'string' },
-        },
-      },
+      parameters: { ShownAccount: SHOWN_ACCOUNT },
       securitySchemes: {
         accountKey: {
           type: 'http',
@@ -133,13 +135,13 @@ export const withNamedSchemas: SwaggerOptions['transformObject'] = (document) =>
 }
 
 /** Said once, in the components: the client has no use for it, since it has no cookie. */
-const SHOWN_ACCOUNT = { $ref: '#/components/parameters/ShownAccount' }
+const SHOWN_ACCOUNT_REFERENCE = { $ref: '#/components/parameters/ShownAccount' }
 
 function withShownAccount(paths: Fields): Fields {
   const ofOperation = (operation: Fields): Fields => {
     const { security = [], parameters = [] } = operation as Readonly<Record<string, readonly object[] | undefined>>
     const takesCookie = security.some((way) => 'session' in way)
-    return takesCookie ? { ...operation, parameters: [...parameters, SHOWN_ACCOUNT] } : operation
+    return takesCookie ? { ...operation, parameters: [...parameters, SHOWN_ACCOUNT_REFERENCE] } : operation
   }
   const mapped = (fields: Fields, change: (value: Fields) => Fields) =>
     Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, change(value as Fields)]))
