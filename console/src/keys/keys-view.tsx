@@ -10,6 +10,7 @@ import { OnlyFor } from '../app/only-for.tsx'
 import { ExportButton } from '../export/export-button.tsx'
 import { useListSearch } from '../search/list-search.ts'
 import { pageOf } from '../search/search-params.ts'
+import { ConfirmDialog } from '../ui/confirm-dialog.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { List } from '../ui/list.tsx'
@@ -19,7 +20,7 @@ import { CreateKeyDialog } from './create-key-dialog.tsx'
 import { keyColumns } from './key-cells.tsx'
 import { keyList } from './key-search.ts'
 import { PortalSessions } from './portal-sessions.tsx'
-import { RevokeDialog } from './revoke-dialog.tsx'
+import { revokeQuestion } from './revoke-question.tsx'
 
 export function KeysView() {
   const whoami = useQuery(queries.whoami(useClient()))
@@ -35,21 +36,20 @@ export function KeysView() {
   )
 }
 
-type OpenDialog = { readonly kind: 'create' } | { readonly kind: 'revoke'; readonly key: Key }
-
 function Keys({ ownId }: { ownId: string | undefined }) {
   const { search, changeSearch } = useListSearch(keyList)
   const { page: current, limit } = pageOf(search)
   const keys = useQuery(queries.keys(useClient(), current, limit))
-  const [dialog, setDialog] = useState<OpenDialog>()
-  const columns = useMemo(() => keyColumns(ownId, (key) => setDialog({ kind: 'revoke', key })), [ownId])
-  const close = () => setDialog(undefined)
+  const [isCreating, setCreating] = useState(false)
+  const [revoking, setRevoking] = useState<Key>()
+  const columns = useMemo(() => keyColumns(ownId, setRevoking), [ownId])
+  const close = () => setCreating(false)
   return (
     <>
       <ViewTitle title="Account keys">
         <Group gap="sm">
           <ExportButton name="keys" list={() => ({ path: 'key', params: {} })} />
-          <Button leftSection={<Icon name="plus" />} onClick={() => setDialog({ kind: 'create' })}>
+          <Button leftSection={<Icon name="plus" />} onClick={() => setCreating(true)}>
             Create key
           </Button>
         </Group>
@@ -65,18 +65,14 @@ function Keys({ ownId }: { ownId: string | undefined }) {
         {(page) => <List label="Account keys" items={page.items} columns={columns} cardsBelow="68em" />}
       </PagedResult>
       <PortalSessions />
-      <Dialog shown={dialog} titleOf={titleOf} close={close}>
-        {(shown) =>
-          shown.kind === 'create' ? (
-            <CreateKeyDialog close={close} />
-          ) : (
-            <RevokeDialog accountKey={shown.key} isOwn={shown.key._id === ownId} close={close} />
-          )
-        }
+      <Dialog shown={isCreating || undefined} titleOf={() => 'Create an account key'} close={close}>
+        {() => <CreateKeyDialog close={close} />}
       </Dialog>
+      <ConfirmDialog
+        shown={revoking}
+        questionOf={(key) => revokeQuestion(key, ownId)}
+        close={() => setRevoking(undefined)}
+      />
     </>
   )
 }
-
-const titleOf = ({ kind }: OpenDialog): string =>
-  kind === 'create' ? 'Create an account key' : 'Revoke this account key?'

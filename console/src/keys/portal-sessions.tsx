@@ -5,16 +5,13 @@ import { useId, useMemo, useState } from 'react'
 import type { ListedPortalSession } from '../../../client/latchkey-client.ts'
 import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
-import { useChange } from '../api/use-change.tsx'
 import { actorName } from '../history/sentence.tsx'
-import { ChangeButtons, Dialog } from '../ui/dialog.tsx'
-import { Facts } from '../ui/facts.tsx'
+import { ConfirmDialog, type Question } from '../ui/confirm-dialog.tsx'
 import { type Column, List, RowActions } from '../ui/list.tsx'
 import { Name } from '../ui/name.tsx'
 import { PagedResult } from '../ui/paged-result.tsx'
 import { SmallButton } from '../ui/row-buttons.tsx'
 import { RelativeTime } from '../ui/time.tsx'
-import { useToast } from '../ui/toasts.tsx'
 import { SubAccountNames } from './rights.tsx'
 
 const TITLE = 'Sessions of the portal'
@@ -25,7 +22,6 @@ export function PortalSessions() {
   const sessions = useQuery(queries.portalSessions(useClient(), page, limit))
   const [ending, setEnding] = useState<ListedPortalSession>()
   const columns = useMemo(() => sessionColumns(setEnding), [])
-  const close = () => setEnding(undefined)
   return (
     <section aria-labelledby={titleId}>
       <Stack gap="md" mt="xl">
@@ -49,9 +45,7 @@ export function PortalSessions() {
           {({ items }) => <List label={TITLE} items={items} columns={columns} cardsBelow="48em" />}
         </PagedResult>
       </Stack>
-      <Dialog shown={ending} titleOf={() => 'End this session of the portal?'} close={close}>
-        {(session) => <EndDialog session={session} close={close} />}
-      </Dialog>
+      <ConfirmDialog shown={ending} questionOf={endQuestion} close={() => setEnding(undefined)} />
     </section>
   )
 }
@@ -84,28 +78,17 @@ const sessionColumns = (end: (session: ListedPortalSession) => void): readonly C
   },
 ]
 
-function EndDialog({ session, close }: { readonly session: ListedPortalSession; readonly close: () => void }) {
-  const toast = useToast()
-  const end = useChange({
-    kind: 'portal-session',
-    name: `the session ${shortId(session)}`,
-    send: (client) => client.endPortalSession({ id: session._id }),
-    onDone: () => toast({ text: `The session ${shortId(session)} is ended` }),
-  })
-  const confirm = () => end.mutate(undefined, { onSuccess: close })
-  return (
-    <Stack gap="md">
-      <Text size="sm">From the moment the service confirms, every request of this session is refused.</Text>
-      <Facts
-        facts={[
-          ['Sub-account', <SubAccountNames key="sub-account" ids={[session.subAccountId]} />],
-          ['Made by', <Name key="by">{actorName(session.by, session.byName)}</Name>],
-          ['Made', <RelativeTime key="created" at={session.createdAt} />],
-        ]}
-      />
-      <ChangeButtons change={end} run={confirm} color="red">
-        End session
-      </ChangeButtons>
-    </Stack>
-  )
-}
+const endQuestion = (session: ListedPortalSession): Question => ({
+  title: 'End this session of the portal?',
+  kind: 'portal-session',
+  name: `the session ${shortId(session)}`,
+  text: 'From the moment the service confirms, every request of this session is refused.',
+  facts: [
+    ['Sub-account', <SubAccountNames key="sub-account" ids={[session.subAccountId]} />],
+    ['Made by', <Name key="by">{actorName(session.by, session.byName)}</Name>],
+    ['Made', <RelativeTime key="created" at={session.createdAt} />],
+  ],
+  verb: 'End session',
+  send: (client) => client.endPortalSession({ id: session._id }),
+  done: `The session ${shortId(session)} is ended`,
+})

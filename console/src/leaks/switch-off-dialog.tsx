@@ -1,5 +1,4 @@
 // The one question before all tokens of a text are switched off.
-import { Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { HistoryEntry, LatchkeyClient, LeakedToken, Token } from '../../../client/latchkey-client.ts'
 import { CHANGED_SINCE } from '../api/errors.ts'
@@ -7,7 +6,7 @@ import { inTurns } from '../api/in-turns.ts'
 import { etagOf, MASKED, queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
 import { useChange } from '../api/use-change.tsx'
-import { ChangeButtons } from '../ui/dialog.tsx'
+import { Confirmation } from '../ui/confirm-dialog.tsx'
 import { plural } from '../ui/format.ts'
 import { searchText } from './search-text.ts'
 
@@ -42,16 +41,15 @@ export function SwitchOffDialog({ text, tokens, onDone }: SwitchOffDialogProps) 
     unseen: ({ length }) => ({ text: `${plural(length, 'token')} switched off` }),
   })
   return (
-    <Stack gap="md">
-      <Text size="sm">
-        Every request with one of their credentials is refused from the moment the service confirms it: also with a
-        newer credential of the same token, which does not stand in the text. The tokens are kept, and can be rotated
-        and enabled again.
-      </Text>
-      <ChangeButtons change={end} run={() => end.mutate()} color="red">
-        Switch off {plural(tokens.length, 'token')}
-      </ChangeButtons>
-    </Stack>
+    <Confirmation
+      text={
+        'Every request with one of their credentials is refused from the moment the service confirms it: also with a newer credential ' +
+        'of the same token, which does not stand in the text. The tokens are kept, and can be rotated and enabled again.'
+      }
+      verb={`Switch off ${plural(tokens.length, 'token')}`}
+      change={end}
+      run={() => end.mutate()}
+    />
   )
 }
 

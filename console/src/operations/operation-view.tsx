@@ -4,6 +4,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { BulkOperation } from '../../../client/latchkey-client.ts'
 import { usePermissions } from '../api/permissions.ts'
+import { ConfirmDialog } from '../ui/confirm-dialog.tsx'
 import { CopyableId } from '../ui/copyable-id.tsx'
 import { Facts } from '../ui/facts.tsx'
 import { QueryResult } from '../ui/query-result.tsx'
@@ -14,7 +15,7 @@ import { HistoryLink, OperationStatus, OrderedBy } from './operation-cells.tsx'
 import { FilterWords } from './operation-filter.tsx'
 import { OperationProgress, useOperation } from './operation-progress.tsx'
 import { canBeUndone, nameOf } from './operation-words.ts'
-import { UndoOperation } from './undo-operation.tsx'
+import { undoQuestion } from './undo-question.ts'
 
 const route = getRouteApi('/history/operations/$operationId')
 
@@ -44,7 +45,7 @@ export function OperationView() {
           </Stack>
         )}
       </QueryResult>
-      <UndoOperation operation={undoing} close={() => setUndoing(undefined)} />
+      <ConfirmDialog shown={undoing} questionOf={undoQuestion} close={() => setUndoing(undefined)} />
     </>
   )
 }

@@ -7,12 +7,13 @@ import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
 import { useListSearch } from '../search/list-search.ts'
 import { pageOf } from '../search/search-params.ts'
+import { ConfirmDialog } from '../ui/confirm-dialog.tsx'
 import { List } from '../ui/list.tsx'
 import { PagedResult } from '../ui/paged-result.tsx'
 import { ViewTitle } from '../ui/view-title.tsx'
 import { operationColumns } from './operation-cells.tsx'
 import { operationList } from './operation-search.ts'
-import { UndoOperation } from './undo-operation.tsx'
+import { undoQuestion } from './undo-question.ts'
 
 const TITLE = 'Bulk operations'
 
@@ -36,7 +37,7 @@ export function OperationsView() {
       >
         {(page) => <List label={TITLE} items={page.items} columns={columns} cardsBelow="62em" />}
       </PagedResult>
-      <UndoOperation operation={undoing} close={() => setUndoing(undefined)} />
+      <ConfirmDialog shown={undoing} questionOf={undoQuestion} close={() => setUndoing(undefined)} />
     </>
   )
 }

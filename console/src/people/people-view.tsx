@@ -9,10 +9,10 @@ import { useClient, useSession } from '../api/session.tsx'
 import { type Role, roleOf } from '../keys/rights.tsx'
 import { useListSearch } from '../search/list-search.ts'
 import { pageOf } from '../search/search-params.ts'
-import { Dialog } from '../ui/dialog.tsx'
+import { ConfirmDialog, type Question } from '../ui/confirm-dialog.tsx'
 import { Empty } from '../ui/empty-page.tsx'
 import { type Column, List, RowActions } from '../ui/list.tsx'
-import { Name } from '../ui/name.tsx'
+import { Name, Outcome } from '../ui/name.tsx'
 import { Own } from '../ui/own.tsx'
 import { PagedResult } from '../ui/paged-result.tsx'
 import { QueryResult } from '../ui/query-result.tsx'
@@ -23,7 +23,6 @@ import { ViewTitle } from '../ui/view-title.tsx'
 import { browserName } from './browser-name.ts'
 import { GrantsSection } from './grants-section.tsx'
 import { peopleList } from './people-search.ts'
-import { nameOf, SignOutDialog } from './sign-out-dialog.tsx'
 
 const TITLE = 'Signed-in people'
 
@@ -66,7 +65,6 @@ function People({ ownId }: { ownId: string | null | undefined }) {
   const sessions = useQuery(queries.sessions(useClient(), current, limit))
   const [ending, setEnding] = useState<Session>()
   const columns = useMemo(() => sessionColumns(ownId, setEnding), [ownId])
-  const close = () => setEnding(undefined)
   return (
     <>
       <ViewTitle title={TITLE} />
@@ -81,11 +79,36 @@ function People({ ownId }: { ownId: string | null | undefined }) {
         {(page) => <List label={TITLE} items={page.items} columns={columns} cardsBelow="48em" />}
       </PagedResult>
       <GrantsSection />
-      <Dialog shown={ending} titleOf={() => 'Sign this person out?'} close={close}>
-        {(session) => <SignOutDialog session={session} isOwn={session._id === ownId} close={close} />}
-      </Dialog>
+      <ConfirmDialog
+        shown={ending}
+        questionOf={(session) => signOutQuestion(session, ownId)}
+        close={() => setEnding(undefined)}
+      />
     </>
   )
+}
+
+const nameOf = ({ email, subject }: Session): string => email ?? subject
+
+function signOutQuestion(session: Session, ownId: string | null | undefined): Question {
+  const name = nameOf(session)
+  return {
+    title: 'Sign this person out?',
+    kind: 'session',
+    name,
+    text:
+      'From the moment the service confirms, every request of this session is refused. The person can sign in again: to keep them ' +
+      'out, change the grants.',
+    warning: session._id === ownId && 'You are signed in with this session, and will be signed out.',
+    facts: [
+      ['Person', <Name key="name">{name}</Name>],
+      ['Signed in', <RelativeTime key="created" at={session.createdAt} />],
+      ['Last request', <RelativeTime key="used" at={session.lastUsedAt} />],
+    ],
+    verb: 'Sign out',
+    send: (client) => client.revokeSession({ id: session._id }),
+    done: <Outcome name={name} what="is signed out" />,
+  }
 }
 
 function RoleOf({ role }: { role: string | null }) {

@@ -1,9 +1,7 @@
 // Suspends or resumes a sub-account, after saying what that means.
-import { Stack, Text } from '@mantine/core'
 import type { SubAccount } from '../../../client/latchkey-client.ts'
 import { useToggle } from '../api/use-toggle.tsx'
-import { ChangeButtons } from '../ui/dialog.tsx'
-import { Facts } from '../ui/facts.tsx'
+import { Confirmation } from '../ui/confirm-dialog.tsx'
 import { plural } from '../ui/format.ts'
 import { Name } from '../ui/name.tsx'
 
@@ -19,22 +17,21 @@ export function SuspendDialog({ subAccount, close }: { subAccount: SubAccount; c
   })
   const isSuspending = subAccount.status === 'active'
   return (
-    <Stack gap="md">
-      <Text size="sm">
-        {isSuspending
+    <Confirmation
+      text={
+        isSuspending
           ? 'While it is suspended none of its tokens authenticates. Their own status stays as it is.'
-          : 'Its active tokens authenticate again from the moment the service confirms.'}
-      </Text>
-      <Facts
-        facts={[
-          ['Sub-account', <Name key="name">{subAccount.name}</Name>],
-          ['Company', <Name key="company">{subAccount.companyName}</Name>],
-          [isSuspending ? 'Cut off' : 'Back to work', plural(subAccount.tokens.active, 'active token')],
-        ]}
-      />
-      <ChangeButtons change={change} run={() => change.toggle(close)} color={isSuspending ? 'red' : 'indigo'}>
-        {isSuspending ? 'Suspend' : 'Resume'}
-      </ChangeButtons>
-    </Stack>
+          : 'Its active tokens authenticate again from the moment the service confirms.'
+      }
+      facts={[
+        ['Sub-account', <Name key="name">{subAccount.name}</Name>],
+        ['Company', <Name key="company">{subAccount.companyName}</Name>],
+        [isSuspending ? 'Cut off' : 'Back to work', plural(subAccount.tokens.active, 'active token')],
+      ]}
+      verb={isSuspending ? 'Suspend' : 'Resume'}
+      color={isSuspending ? 'red' : 'indigo'}
+      change={change}
+      run={() => change.toggle(close)}
+    />
   )
 }

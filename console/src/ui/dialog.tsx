@@ -89,7 +89,7 @@ export function DoneButton({ close }: { close: () => void }) {
   )
 }
 
-interface ChangeButtonsProps extends Pick<ButtonProps, 'color' | 'disabled'> {
+export interface ChangeButtonsProps extends Pick<ButtonProps, 'color' | 'disabled'> {
   readonly change: { readonly error: unknown; readonly isPending: boolean }
   readonly run: () => void
   /** In a form, which runs the change when it is submitted. */

@@ -3,7 +3,7 @@ import { DataList } from '@mantine/core'
 import type { ReactNode } from 'react'
 import surface from './surface.module.css'
 
-type Fact = readonly [label: string, value: ReactNode]
+export type Fact = readonly [label: string, value: ReactNode]
 
 /** `isRaised` where they are not in a dialog but on the page itself. */
 export function Facts({ facts, isRaised = false }: { facts: readonly Fact[]; isRaised?: boolean }) {

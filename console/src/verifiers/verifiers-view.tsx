@@ -8,14 +8,13 @@ import { useClient } from '../api/session.tsx'
 import { OnlyFor } from '../app/only-for.tsx'
 import { useListSearch } from '../search/list-search.ts'
 import { pageOf } from '../search/search-params.ts'
-import { Dialog } from '../ui/dialog.tsx'
+import { ConfirmDialog, type Question } from '../ui/confirm-dialog.tsx'
 import { type Column, List, RowActions } from '../ui/list.tsx'
-import { Name } from '../ui/name.tsx'
+import { Name, Outcome } from '../ui/name.tsx'
 import { PagedResult } from '../ui/paged-result.tsx'
 import { SmallButton } from '../ui/row-buttons.tsx'
 import { RelativeTime } from '../ui/time.tsx'
 import { ViewTitle } from '../ui/view-title.tsx'
-import { EvictDialog, nameOf } from './evict-dialog.tsx'
 import { verifierList } from './verifier-search.ts'
 
 const TITLE = 'Verifiers'
@@ -34,7 +33,6 @@ function Verifiers() {
   const verifiers = useQuery(queries.verifiers(useClient(), current, limit))
   const [evicting, setEvicting] = useState<Verifier>()
   const columns = useMemo(() => verifierColumns(setEvicting), [])
-  const close = () => setEvicting(undefined)
   return (
     <>
       <ViewTitle title={TITLE} />
@@ -53,11 +51,31 @@ function Verifiers() {
           </>
         )}
       </PagedResult>
-      <Dialog shown={evicting} titleOf={() => 'Evict this verifier?'} close={close}>
-        {(verifier) => <EvictDialog verifier={verifier} close={close} />}
-      </Dialog>
+      <ConfirmDialog shown={evicting} questionOf={evictQuestion} close={() => setEvicting(undefined)} />
     </>
   )
+}
+
+const nameOf = ({ name, _id }: Verifier): string => name ?? _id
+
+function evictQuestion(verifier: Verifier): Question {
+  const name = nameOf(verifier)
+  return {
+    title: 'Evict this verifier?',
+    kind: 'verifier',
+    name,
+    text:
+      'It gets no further lease, and asks the service for each verification from then on. Start it again to let it hold a lease. To ' +
+      'refuse its requests altogether, revoke its account key.',
+    facts: [
+      ['Verifier', <Name key="name">{name}</Name>],
+      ['Since', <RelativeTime key="since" at={verifier.since} />],
+      ['Last call', <RelativeTime key="confirmed" at={verifier.confirmedAt} />],
+    ],
+    verb: 'Evict',
+    send: (client) => client.evictVerifier({ id: verifier._id }),
+    done: <Outcome name={name} what="is evicted" />,
+  }
 }
 
 /** For whom a change would wait longest. */

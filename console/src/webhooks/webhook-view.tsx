@@ -10,6 +10,7 @@ import { useClient } from '../api/session.tsx'
 import { useChange } from '../api/use-change.tsx'
 import { OnlyFor } from '../app/only-for.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
+import { ConfirmDialog, type Question } from '../ui/confirm-dialog.tsx'
 import { CopyableId } from '../ui/copyable-id.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Facts } from '../ui/facts.tsx'
@@ -20,7 +21,6 @@ import { Moment, RelativeTime } from '../ui/time.tsx'
 import { useToast } from '../ui/toasts.tsx'
 import { ViewTitle } from '../ui/view-title.tsx'
 import { Warning } from '../ui/warning.tsx'
-import { DeleteWebhook } from './delete-webhook.tsx'
 import { Deliveries } from './deliveries.tsx'
 import { Behind, EventNames, hostOf, reasonOf, WebhookStatus } from './webhook-cells.tsx'
 import { EditWebhook, ORDERS } from './webhook-form.tsx'
@@ -72,17 +72,17 @@ function OneWebhook({ id }: { id: string }) {
   )
 }
 
-type DialogKind = 'edit' | 'rotate' | 'delete'
+type DialogKind = 'edit' | 'rotate'
 
 const TITLES: Readonly<Record<DialogKind, string>> = {
   edit: 'Edit the webhook',
   rotate: 'Rotate the secret?',
-  delete: 'Delete this webhook?',
 }
 
 function Buttons({ webhook }: { webhook: Webhook }) {
   const navigate = route.useNavigate()
   const [dialog, setDialog] = useState<DialogKind>()
+  const [deleting, setDeleting] = useState<Webhook>()
   const close = () => setDialog(undefined)
   return (
     <Group gap="xs">
@@ -93,7 +93,7 @@ function Buttons({ webhook }: { webhook: Webhook }) {
       <Button variant="default" onClick={() => setDialog('rotate')}>
         Rotate secret
       </Button>
-      <Button variant="light" color="red" onClick={() => setDialog('delete')}>
+      <Button variant="light" color="red" onClick={() => setDeleting(webhook)}>
         Delete
       </Button>
       <Dialog shown={dialog} titleOf={(kind) => TITLES[kind]} close={close}>
@@ -101,19 +101,35 @@ function Buttons({ webhook }: { webhook: Webhook }) {
           <>
             {kind === 'edit' && <EditWebhook webhook={webhook} close={close} />}
             {kind === 'rotate' && <RotateSecret webhook={webhook} close={close} />}
-            {kind === 'delete' && (
-              // Nothing is lost by it any more, though the dialog does not know yet.
-              <DeleteWebhook
-                webhook={webhook}
-                onDeleted={() => void navigate({ to: '/webhooks', ignoreBlocker: true })}
-              />
-            )}
           </>
         )}
       </Dialog>
+      <ConfirmDialog
+        shown={deleting}
+        questionOf={deleteQuestion}
+        close={() => setDeleting(undefined)}
+        // Nothing is lost by it any more, though the dialog does not know yet.
+        onDone={() => void navigate({ to: '/webhooks', ignoreBlocker: true })}
+      />
     </Group>
   )
 }
+
+const deleteQuestion = (webhook: Webhook): Question => ({
+  title: 'Delete this webhook?',
+  kind: 'webhook',
+  name: hostOf(webhook),
+  text:
+    'Nothing is sent any more, and what was delivered is no longer listed. This cannot be undone. To stop for a while, switch it off ' +
+    'instead.',
+  facts: [
+    ['URL', <Name key="url">{webhook.url}</Name>],
+    ['Events waiting', <Behind key="behind" webhook={webhook} />],
+  ],
+  verb: 'Delete webhook',
+  send: (client) => client.deleteWebhook({ id: webhook._id }),
+  done: <Outcome name={hostOf(webhook)} what="gets no more events" />,
+})
 
 /** Asks nothing: what happens while a webhook is off is sent once it is on again. */
 function StatusButton({ webhook }: { webhook: Webhook }) {
