@@ -380,7 +380,7 @@ export interface BulkPreview {
   readonly sample: readonly BulkToken[]
 }
 
-/** The parameters of the token list, without any that filters nothing; `{}` for all tokens */
+/** The parameters of the token list, or ids, without any that filters nothing; `{}` for all tokens */
 export interface BulkFilter
   extends Pick<
     ListTokensParams,
@@ -397,12 +397,15 @@ export interface BulkFilter
     | 'expiresFrom'
     | 'expiresBefore'
     | 'effectiveStatus'
-  > {}
+  > {
+  /** Only these tokens */
+  readonly ids?: readonly string[] | undefined
+}
 
 export interface BulkRequest {
   /** `expire` sets `expiresAt` to the time of the request, unless it is earlier */
   readonly action: 'disable' | 'enable' | 'delete' | 'expire'
-  /** The parameters of the token list, without any that filters nothing; `{}` for all tokens */
+  /** The parameters of the token list, or ids, without any that filters nothing; `{}` for all tokens */
   readonly filter: BulkFilter
   /** Count only, and change nothing */
   readonly dryRun?: boolean | undefined

@@ -3,8 +3,16 @@ import { orderedBy, otherTotal, requireExpected, requireRoom } from './bulk-plan
 import type { BulkStore } from './bulk-ports.ts'
 import { Failure } from './errors.ts'
 import { type AskedOnce, askedOnce, findFormer, once } from './idempotency.ts'
-import { type BulkRequest, type ChosenTokens, NOTHING_DONE, queryOf, type StoredBulk, scopeOf } from './model/bulk.ts'
-import { type Page, type PageRequest, readTokenQuery, scopedQuery, type TokenQuery, toPage } from './model/page.ts'
+import {
+  type BulkRequest,
+  type ChosenTokens,
+  NOTHING_DONE,
+  queryOf,
+  readBulkQuery,
+  type StoredBulk,
+  scopeOf,
+} from './model/bulk.ts'
+import { type Page, type PageRequest, scopedQuery, type TokenQuery, toPage } from './model/page.ts'
 import type { Caller } from './model/permissions.ts'
 import { newId } from './model/token.ts'
 import type { Origin } from './record/history.ts'
@@ -31,7 +39,7 @@ export class Bulk {
   }
 
   async preview(caller: Caller, { filter, expectedTotal }: BulkRequest, { at }: Origin): Promise<BulkPreview> {
-    const query = scopedQuery(readTokenQuery(filter, at), caller.permissions)
+    const query = scopedQuery(readBulkQuery(filter, at), caller.permissions)
     const page = { page: 1, limit: SAMPLE }
     const found = query && (await this.#parts.store.listTokens(caller.accountId, { ...query, ...page }))
     if (found === undefined) throw new Failure('sub-account-forbidden')

@@ -204,6 +204,29 @@ export function describeBulk(engine: Engine): void {
       assert.equal((await undo(_id, [['idempotency-key', `${tag} undo`]])).json.data.status, 'undone')
     })
 
+    test('by their ids exactly these are counted and changed, with other filters, and none of another account', async () => {
+      const tag = freshTag()
+      const some = await tokens(3, { tags: [tag] })
+      const [one, two] = some as [Token, Token, Token]
+      const foreign = await estate.token({}, estate.theirs)
+      const ids = [two.id, one.id, one.id, foreign.id, `tok_${'0'.repeat(28)}`]
+      const { json } = await order({ action: 'disable', filter: { ids }, dryRun: true })
+      assert.equal(json.data.total, 2)
+      assert.deepEqual(
+        json.data.sample.map(({ _id }: { _id: string }) => _id),
+        [two.id, one.id],
+      )
+      const narrower = await order({ action: 'disable', filter: { ids, search: two.name, tag }, dryRun: true })
+      assert.equal(narrower.json.data.total, 1)
+      const ended = await over(await order({ action: 'disable', filter: { ids }, expectedTotal: 2 }))
+      assert.deepEqual([ended.total, ended.done, ended.filter], [2, 2, { ids }])
+      assert.deepEqual(await statusesOf(some), ['inactive', 'inactive', 'active'])
+      assert.equal((await estate.ask({ path: '/api/v1/verify', headers: [bearer(foreign.credential)] })).status, 204)
+      await undo(ended._id)
+      await whenOver(ended._id)
+      assert.deepEqual(await statusesOf(some), ['active', 'active', 'active'])
+    })
+
     test('a key for some sub-accounts changes their tokens alone, and sees no operation of the whole account', async () => {
       const tag = freshTag()
       const [one, two] = estate.mine.subAccounts
@@ -312,6 +335,16 @@ export function describeRefusedBulk(engine: Engine): void {
       'a filter of another type': [{ action: 'disable', filter: { status: true } }, /status .*string/],
       'a filter that is not valid': [{ action: 'disable', filter: { idleDays: 0 } }, /idleDays .*number/],
       'a repeated filter': [{ action: 'disable', filter: { status: ['active'] } }, /status .*once/],
+      'no id at all': [{ action: 'disable', filter: { ids: [] } }, /filter.ids filters nothing/],
+      'an id of something else': [{ action: 'disable', filter: { ids: ['sub_x'] } }, /ids/],
+      'an id that is none': [{ action: 'disable', filter: { ids: [7] } }, /ids/],
+      'more ids than a page has': [
+        {
+          action: 'disable',
+          filter: { ids: Array.from({ length: 101 }, (_, n) => `tok_${String(n).padStart(28, '0')}`) },
+        },
+        /ids/,
+      ],
       'no tag at all': [{ action: 'disable', filter: { tag: [] } }, /filter.tag filters nothing/],
       'a search for nothing': [{ action: 'disable', filter: { search: ' ' } }, /filter.search filters nothing/],
       'one of two that filters nothing': [

@@ -307,6 +307,8 @@ function describePlans(partitions: number): void {
     'a step of a bulk operation': () => make(operations.advanceBulk(operation, part, 1)),
     'an undoing': () => make(operations.undoBulk(account.id, operation.id, null, { ...origin, at: START })),
     'the end of a bulk operation': () => make(operations.endBulk(operation, 'revoked', 1)),
+    'some tokens of a bulk operation': () =>
+      listing.listTokens(db, account.id, { ...page, narrowing: { ids: [token.id] } }, partitions > 1),
     'what a bulk operation matches': () => listing.matchTokens(db, account.id, page),
     'what a bulk operation matches by name': () => listing.matchTokens(db, account.id, { ...page, search: 'number' }),
     'what it still matches': () =>

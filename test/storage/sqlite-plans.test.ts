@@ -172,6 +172,7 @@ describe('query plans', () => {
     { tags: ['red'] },
     { tags: ['red', 'round'], unexpiredAt: START, suspended: true },
     { credentialEnd: 'D7wZ' },
+    { ids: ['tok_x', 'tok_y'] },
     { credentialEnd: 'D7wZ', createdFrom: 1, createdBefore: 2 },
     { neverUsed: true, createdFrom: 1, createdBefore: 2, expiresFrom: 1, expiresBefore: 2 },
   ] as const

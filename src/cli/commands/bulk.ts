@@ -41,6 +41,7 @@ export function addBulkCommands(token: Command, onTarget: OnTarget): void {
     onTarget<Options>(
       addTokenFilters(addAccount(bulk.command(action)))
         .description(description)
+        .option('--ids <id...>', 'only these, at most 100')
         .option('--all', 'all tokens of the account; needed where there is no other filter')
         .option('--dry-run', 'count them, show some, and change nothing')
         .option('--expected-total <n>', 'only if exactly so many match', readCount)

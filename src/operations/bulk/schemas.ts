@@ -1,20 +1,21 @@
 // The schemas of bulk operations.
 import { Type } from 'typebox'
-import { BULK_ACTIONS, MAX_REASON_CHARACTERS } from '../../tokens/model/bulk.ts'
+import { BULK_ACTIONS, MAX_BULK_IDS, MAX_REASON_CHARACTERS } from '../../tokens/model/bulk.ts'
 import { count, oneOf, orNull, pageFields, text, time, timeOrNull } from '../schemas.ts'
 import { ExtraFilters, Filters } from '../tokens/parameters.ts'
 import { Token } from '../tokens/schemas.ts'
 
-/** Those of the list. */
+/** Those of the list, and `ids`. */
 const Filter = Type.Object(
   {
     subAccountId: Type.Optional(Type.String({ description: 'Only tokens of this sub-account' })),
     ...Filters,
     ...ExtraFilters,
+    ids: Type.Optional(Type.Array(Type.String(), { maxItems: MAX_BULK_IDS, description: 'Only these tokens' })),
   },
   {
     title: 'BulkFilter',
-    description: 'The parameters of the token list, without any that filters nothing; `{}` for all tokens',
+    description: 'The parameters of the token list, or ids, without any that filters nothing; `{}` for all tokens',
   },
 )
 

@@ -2,7 +2,7 @@
 import { Failure } from '../errors.ts'
 import { isObject } from '../verify/is-object.ts'
 import { type FieldReader, type JsonObject, nameField, oneOf, readNew, readStoredJson } from './fields.ts'
-import { FILTERS, type RawQuery, readTokenQuery, scopedQuery, type TokenQuery } from './page.ts'
+import { FILTERS, MAX_LIMIT, type RawQuery, readTokenQuery, scopedQuery, type TokenQuery } from './page.ts'
 import { type Authority, flagField } from './permissions.ts'
 import type { RecordOf } from './table.ts'
 import type { BULK_OPERATIONS, BULK_PARTS } from './tables.ts'
@@ -21,21 +21,25 @@ export const PART_TOKENS = 100
 /** For how long an operation can be undone. What it changed is known for as long. */
 export const UNDO_MS = 30 * 24 * 60 * 60 * 1000
 export const MAX_REASON_CHARACTERS = 200
+/** As many as a page of the list has. */
+export const MAX_BULK_IDS = MAX_LIMIT
 
 export interface BulkRequest {
   readonly action: BulkAction
-  /** The parameters of the list. */
+  /** The parameters of the list, and `ids`. */
   readonly filter: RawQuery
   readonly dryRun?: boolean
   readonly expectedTotal?: number
   readonly reason?: string
 }
 
+const BULK_FILTERS = [...FILTERS, 'ids'] as const
+
 const filterField: FieldReader<RawQuery> = (value, field) => {
   if (!isObject(value)) return { state: 'unusable', message: `${field} must be a JSON object` }
-  const unknown = Object.keys(value).find((name) => !FILTERS.some((known) => known === name))
+  const unknown = Object.keys(value).find((name) => !BULK_FILTERS.some((known) => known === name))
   if (unknown !== undefined) {
-    return { state: 'broken', message: `${field} has "${unknown.slice(0, 100)}"; allowed: ${FILTERS.join(', ')}` }
+    return { state: 'broken', message: `${field} has "${unknown.slice(0, 100)}"; allowed: ${BULK_FILTERS.join(', ')}` }
   }
   const texts = Object.entries(value).map(([name, each]) => [name, asParameter(each)] as const)
   const wrong = texts.find(([, text]) => text === undefined)
@@ -43,7 +47,7 @@ const filterField: FieldReader<RawQuery> = (value, field) => {
   return { state: 'valid', value: Object.fromEntries(texts) }
 }
 
-/** As it would be in an address; only `tag` takes several, and is checked with the others. */
+/** As it would be in an address; only `tag` and `ids` take several, and are checked with the others. */
 function asParameter(value: unknown): string | readonly unknown[] | undefined {
   if (typeof value === 'number') return String(value)
   return typeof value === 'string' || Array.isArray(value) ? value : undefined
@@ -69,10 +73,21 @@ const FIELDS = {
   reason: reasonField,
 }
 
+const NOT_IDS = `ids must be at most ${MAX_BULK_IDS} ids of tokens`
+const isTokenId = (id: unknown): id is string => typeof id === 'string' && /^tok_[0-9a-f]{28}$/.test(id)
+
+export function readBulkQuery({ ids = [], ...filter }: RawQuery, now: Timestamp): TokenQuery {
+  const query = readTokenQuery(filter, now)
+  const named = [...new Set([ids].flat())]
+  if (named.length === 0) return query
+  if (named.length > MAX_BULK_IDS || !named.every(isTokenId)) throw new Failure('invalid-request', NOT_IDS)
+  return { ...query, narrowing: { ...query.narrowing, ids: named } }
+}
+
 /** With a filter whose values are valid too, and each of which filters. */
 export function readBulkRequest(body: unknown, now: Timestamp): BulkRequest {
   const request = readNew<BulkRequest>(body, FIELDS, ['action', 'filter'])
-  readTokenQuery(request.filter, now)
+  readBulkQuery(request.filter, now)
   const idle = Object.entries(request.filter).find(([name, value]) => filtersNothing({ [name]: value }, now))
   if (idle !== undefined) {
     throw new Failure('invalid-request', `filter.${idle[0]} filters nothing; leave it out ({} means all tokens)`)
@@ -82,7 +97,7 @@ export function readBulkRequest(body: unknown, now: Timestamp): BulkRequest {
 
 /** Such as a blank search, which a list ignores. Here it would mean all tokens. */
 const filtersNothing = (filter: RawQuery, now: Timestamp) =>
-  JSON.stringify(readTokenQuery(filter, now)) === JSON.stringify(readTokenQuery({}, now))
+  JSON.stringify(readBulkQuery(filter, now)) === JSON.stringify(readBulkQuery({}, now))
 
 /** Callers who see the same sub-accounts see each other's operations. */
 export function scopeOf(subAccounts: readonly string[] | null): string | null {
@@ -91,7 +106,7 @@ export function scopeOf(subAccounts: readonly string[] | null): string | null {
 
 /** What the operation is about, at any time what it was at first. */
 export function queryOf({ filter, scope, createdAt }: StoredBulk): TokenQuery {
-  const query = readTokenQuery(readStoredJson(filter) as RawQuery, createdAt)
+  const query = readBulkQuery(readStoredJson(filter) as RawQuery, createdAt)
   const subAccounts = scope === null ? null : (readStoredJson(scope) as readonly string[])
   const scoped = scopedQuery(query, { subAccounts })
   if (scoped === undefined) throw new Failure('sub-account-forbidden')
