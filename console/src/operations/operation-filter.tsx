@@ -10,7 +10,7 @@ import { say, together } from '../ui/say.ts'
 import { Moment } from '../ui/time.tsx'
 
 /** What follows "tokens". */
-const WORDS: { readonly [Name in keyof Required<BulkFilter>]: (value: string) => ReactNode } = {
+const WORDS: { readonly [Name in Exclude<keyof BulkFilter, 'ids'>]-?: (value: string) => ReactNode } = {
   subAccountId: (id) => say`of ${<SubAccountName id={id} />}`,
   status: (status) => `that were ${status}`,
   effectiveStatus: (status) => `that were ${status}`,
@@ -30,7 +30,10 @@ const isKnown = (name: string): name is keyof typeof WORDS => Object.hasOwn(WORD
 
 export function FilterWords({ filter }: Pick<BulkOperation, 'filter'>) {
   const words = Object.entries(filter).flatMap(([name, value]) =>
-    [value].flat().map((each) => (isKnown(name) ? WORDS[name](String(each)) : `${name}: ${each}`)),
+    // Which they are is in the history.
+    name === 'ids'
+      ? 'that were selected'
+      : [value].flat().map((each) => (isKnown(name) ? WORDS[name](String(each)) : `${name}: ${each}`)),
   )
   return words.length === 0 ? 'All tokens of the account' : say`Tokens ${together(words, ', ')}`
 }

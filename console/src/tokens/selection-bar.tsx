@@ -1,13 +1,13 @@
 // What can be done to all selected tokens.
 import { ActionBar, Button, Text } from '@mantine/core'
 import type { Token } from '../../../client/latchkey-client.ts'
+import type { BulkAction } from '../operations/operation-words.ts'
 import { keepFocusOnRemoval } from '../ui/focus.ts'
 import { number, plural } from '../ui/format.ts'
-import type { OwnStatus } from './status-dialog.tsx'
 
 interface SelectionBarProps {
   readonly tokens: readonly Token[]
-  readonly onChangeAll: (status: OwnStatus) => void
+  readonly onChangeAll: (action: BulkAction) => void
   readonly onClear: () => void
   /** How many the filters of the list match, on whichever page, and what leads to a change of all of them. */
   readonly total: number
@@ -33,10 +33,10 @@ export function SelectionBar({ tokens, onChangeAll, onClear, total, onAllMatchin
         {plural(tokens.length, 'token')} selected
       </Text>
       <ActionBar.Divider />
-      <Button size="xs" color="red" variant="light" onClick={() => onChangeAll('inactive')}>
+      <Button size="xs" color="red" variant="light" onClick={() => onChangeAll('disable')}>
         Disable
       </Button>
-      <Button size="xs" variant="light" onClick={() => onChangeAll('active')}>
+      <Button size="xs" variant="light" onClick={() => onChangeAll('enable')}>
         Enable
       </Button>
       {total > tokens.length && (

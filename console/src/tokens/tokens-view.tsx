@@ -86,13 +86,17 @@ export function TokensView() {
             selection.tokens.length > 0 && (
               <SelectionBar
                 tokens={selection.tokens}
-                onChangeAll={(status) => setDialog({ kind: 'bulk', tokens: selection.tokens, status })}
+                onChangeAll={(action) => {
+                  const ids = selection.tokens.map(({ _id }) => _id)
+                  setDialog({ kind: 'bulk', filter: { ids }, action })
+                }}
                 onClear={() => selection.setSelected([])}
                 total={tokens.data?.total ?? 0}
                 onAllMatching={() => {
                   const { history: _, ...filters } = search
                   // Ranges that move with the clock stay as they are now, so that what was counted is what is changed.
-                  setDialog({ kind: 'matching', filter: tokenList.paramsOf(filters, Date.now()) as BulkFilter })
+                  const filter = tokenList.paramsOf(filters, Date.now()) as BulkFilter
+                  setDialog({ kind: 'bulk', filter, action: 'disable' })
                 }}
               />
             )
@@ -118,7 +122,7 @@ export function TokensView() {
         </PagedResult>
       )}
       {menu !== undefined && <TokenMenu menu={menu} close={() => setMenu(undefined)} />}
-      {wasOpened && <ListDialogs shown={dialog} close={close} onDone={selection.setSelected} />}
+      {wasOpened && <ListDialogs shown={dialog} close={close} onBegun={() => selection.setSelected([])} />}
       {wasHistoryOpened && <HistoryDrawer tokenId={search.history} close={() => showHistory(undefined)} />}
     </TokenActionsProvider>
   )
