@@ -1,4 +1,5 @@
 // Follows a stream of Server-Sent Events: opens it again whenever it ends, and waits longer after each failure.
+import { createParser } from 'eventsource-parser'
 
 const FIRST_WAIT_MS = 2_000
 const LONGEST_WAIT_MS = 60_000
@@ -34,7 +35,7 @@ export async function followEvents({ open, onEvent, signal }: Following): Promis
       askedMs = 1_000 * Number(response.headers.get('retry-after') ?? 0)
       if (response.ok && response.body !== null) {
         failures = 0
-        for await (const event of eventsOf(response.body, onSign)) onEvent(event)
+        await readEvents(response.body, onSign, onEvent)
       }
     } catch {
       // The connection is lost, or ended here.
@@ -56,27 +57,15 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-async function* eventsOf(body: ReadableStream<Uint8Array>, onSign: () => void): AsyncGenerator<StreamEvent> {
+async function readEvents(body: ReadableStream<Uint8Array>, onSign: () => void, onEvent: Following['onEvent']) {
+  const parser = createParser({
+    onEvent: ({ id, event: name, data }) => name !== undefined && onEvent({ id, name, data }),
+  })
   const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader()
-  let rest = ''
   for (;;) {
     const { done, value } = await reader.read()
     if (done) return
     onSign()
-    const blocks = `${rest}${value}`.split('\n\n')
-    rest = blocks.pop() ?? ''
-    for (const block of blocks) {
-      const { id, event, data } = fieldsOf(block)
-      if (event !== undefined && data !== undefined) yield { id, name: event, data }
-    }
+    parser.feed(value)
   }
 }
-
-/** Each field is on one line: the service sends JSON. A comment is a line without a name. */
-const fieldsOf = (block: string): Partial<Record<string, string>> =>
-  Object.fromEntries(
-    block.split('\n').map((line) => {
-      const colon = line.indexOf(':')
-      return [line.slice(0, colon), line.slice(colon + 1).trimStart()]
-    }),
-  )
