@@ -158,7 +158,7 @@ describe('policies and tags in the console', () => {
     await save(page)
     await page
       .getByRole('alert')
-      .filter({ hasText: /“::ffff:10\.0\.0\.0\/104” .*“10\.0\.0\.0\/8”/ })
+      .filter({ hasText: /“::ffff:10\.0\.0\.0\/104” .*"10\.0\.0\.0\/8"/ })
       .waitFor()
     assert.equal(requests, 1)
     await page.getByRole('button', { name: 'Remove ::ffff:10.0.0.0/104' }).click()

@@ -41,7 +41,7 @@ function refusedPolicies(): Scenario[] {
     [{ policy: { scopes: [1] } }, /^policy\.scopes\[0\] .*a string/],
     [{ policy: { scopes: ['a b'] } }, /^policy\.scopes\[0\] .*1 to 100/],
     [{ policy: { scopes: ['a*'] } }, /^policy\.scopes\[0\] .*1 to 100/],
-    [{ policy: { scopes: ['a', 'a'] } }, /^policy\.scopes\[1\] .*policy\.scopes\[0\]/],
+    [{ policy: { scopes: ['a', 'a'] } }, /^policy\.scopes\[1\] .*"a"/],
     [{ policy: { scopes: Array.from({ length: 65 }, (_, n) => `s${n}`) } }, /^policy\.scopes .*64/],
     [{ policy: { addresses: ['10.0.0.1/24'] } }, /^policy\.addresses\[0\] /],
     [{ policy: { addresses: ['010.0.0.1'] } }, /^policy\.addresses\[0\] /],
@@ -98,6 +98,10 @@ function refusedPolicies(): Scenario[] {
       status: 400,
       async body(heard, estate) {
         invalidFields(reason)(heard)
+        const { message, details: problems } = heard.json.error
+        if (/^(policy|metadata)/.test(message)) {
+          assert.deepEqual(problems, [{ field: message.split(' ')[0], message }])
+        }
         await check(estate)
       },
     }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { NOT_ALLOWED, USED_UP } from '../../src/tokens/verify/answer.ts'
 import type { Estate } from '../support/estate.ts'
 import { type Ask, bearer, type Heard } from '../support/http.ts'
-import { failure, invalid, playedOnce, type Scenario, unauthenticated } from './scenario.ts'
+import { failure, invalid, invalidFields, playedOnce, type Scenario, unauthenticated } from './scenario.ts'
 
 const VERIFY = '/api/v1/verify'
 const LOOPBACK = ['127.0.0.0/8', '::1']
@@ -377,7 +377,7 @@ const previewScenarios: readonly Scenario[] = [
     ask: previewed({ scopes: ['no scope'] }),
     status: 400,
     asksEngine: true,
-    body: invalid(/^policy\.scopes\[0\] .*1 to 100/),
+    body: invalidFields(/^policy\.scopes\[0\] .*1 to 100/),
   },
 ]
 

@@ -84,10 +84,9 @@ export function fieldErrors<Field extends string>(
   labels: Readonly<Record<Field, string>>,
 ): { [Name in Field]?: string } {
   const errors: { [Name in Field]?: string } = {}
-  if (!(error instanceof LatchkeyError)) return errors
   const isField = (field: string): field is Field => Object.hasOwn(labels, field)
-  for (const { field, message } of error.details) {
-    if (isField(field) && !message.endsWith('was not sent')) errors[field] = message.replace(field, labels[field])
+  for (const { field, message } of problemsOf(error)) {
+    if (isField(field)) errors[field] = message.replace(field, labels[field])
   }
   return errors
 }
@@ -98,15 +97,9 @@ export function fieldReason(error: unknown, field: string, label: string): strin
   return fieldErrors(error, { [field]: label })[field] ?? shortReason(error)
 }
 
-/**
- * What the service objects to, with the path of each field. What it finds only when it merges a patch comes as a sentence that
- * begins with that path, and without details.
- */
-export function problemsOf(error: unknown): readonly FieldProblem[] {
-  if (!(error instanceof LatchkeyError) || error.code !== 'invalid-request') return []
-  const { message, details } = error
-  return [...details, { field: message.split(' ', 1)[0] ?? '', message }]
-}
+/** What the service objects to. */
+export const problemsOf = (error: unknown): readonly FieldProblem[] =>
+  error instanceof LatchkeyError ? error.details : []
 
 /** Somebody else has changed the token or sub-account since the version that the change was made for. */
 export const isConflict = (error: unknown): boolean => error instanceof LatchkeyError && error.status === 412

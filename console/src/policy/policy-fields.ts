@@ -129,26 +129,21 @@ function numberProblem(value: number, what: string, max: number, maxWords = numb
   return value > max ? `${what} must be at most ${maxWords}` : undefined
 }
 
-/** Such as `policy.addresses[0]` or `policy.rate.limit`. */
-const PATH = /policy\.(\w+)(?:\[(\d+)\])?(?:\.\w+)*/
+/** The field of a problem, such as `policy.addresses[0]` or `policy.rate.limit`. */
+const PATH = /^policy\.(\w+)(?:\[(\d+)\])?/
 
-/** What the service objects to, at its member, in the service's own words but for the names of the fields. */
+/** What the service objects to, at its member, in the service's own words but for the name of the field. */
 export function refusedMembers(error: unknown, sent: PolicyFields): Problems {
-  const found: [Member, string][] = []
+  const found: { [Name in Member]?: string } = {}
   for (const { field, message } of problemsOf(error)) {
-    const member = memberOf(PATH.exec(field)?.[1])
-    if (member === undefined) continue
-    const text = message.replaceAll(new RegExp(PATH, 'g'), (path, name, at) => nameOf(name, at, sent) ?? path)
-    found.push([member, text])
+    const [, name, at] = PATH.exec(field) ?? []
+    const member = MEMBERS.find((each) => each === name)
+    if (member !== undefined) found[member] = message.replace(field, nameOf(member, at, sent))
   }
-  return Object.fromEntries(found)
+  return found
 }
 
-const memberOf = (name: string | undefined): Member | undefined => MEMBERS.find((each) => each === name)
-
-function nameOf(name: string, at: string | undefined, sent: PolicyFields): string | undefined {
-  const member = memberOf(name)
-  if (member === undefined) return undefined
+function nameOf(member: Member, at: string | undefined, sent: PolicyFields): string {
   const listed = member === 'scopes' || member === 'addresses' ? sent[member][Number(at)] : undefined
   return listed === undefined ? LABELS[member] : `“${listed}”`
 }

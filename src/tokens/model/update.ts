@@ -80,7 +80,8 @@ function patchJson(before: StoredJson, change: JsonFields, owner: PolicyOwner): 
 function patchMetadata(before: string | null | undefined, patch: JsonObject | null): string | null {
   const text = patch && JSON.stringify(before === undefined ? patch : patched(before, patch))
   if (text === null || Buffer.byteLength(text) <= MAX_METADATA_BYTES) return text
-  throw new Failure('invalid-request', `metadata must be at most ${MAX_METADATA_BYTES} bytes of JSON`)
+  const message = `metadata must be at most ${MAX_METADATA_BYTES} bytes of JSON`
+  throw new Failure('invalid-request', message, [{ field: 'metadata', message }])
 }
 
 /** A policy that restricts nothing is none. */
@@ -88,7 +89,7 @@ function patchPolicy(before: string | null, patch: JsonObject | null, owner: Pol
   const policy = patch && patched(before, patch)
   if (policy === null || Object.keys(policy).length === 0) return null
   const problem = brokenPolicyRule(policy, owner)
-  if (problem !== undefined) throw new Failure('invalid-request', problem)
+  if (problem !== undefined) throw new Failure('invalid-request', problem.message, [problem])
   return JSON.stringify(policy)
 }
 

@@ -56,35 +56,46 @@ export const coversScope = (wide: string, narrow: string): boolean =>
 
 export const isListedScope = (text: string): boolean => LISTED_SCOPE.test(text)
 
-/** What is wrong with a value, as a sentence that begins with its field; undefined if nothing is. */
-type Rule = (value: unknown, field: string) => string | undefined
+export interface BrokenRule {
+  /** Such as `policy.addresses[0]`. */
+  readonly field: string
+  /** A sentence that begins with the field. */
+  readonly message: string
+}
+
+/** What is wrong with a value; undefined if nothing is. */
+type Rule = (value: unknown, field: string) => BrokenRule | undefined
+
+const broken = (field: string, what: string): BrokenRule => ({ field, message: `${field} ${what}` })
 
 function wholeNumber(max: number): Rule {
   return (value, field) =>
     Number.isInteger(value) && (value as number) >= 1 && (value as number) <= max
       ? undefined
-      : `${field} must be a whole number from 1 to ${max}`
+      : broken(field, `must be a whole number from 1 to ${max}`)
 }
 
 const quotaPeriod: Rule = (value, field) =>
-  QUOTA_PERIODS.some((period) => period === value) ? undefined : `${field} must be ${QUOTA_PERIODS.join(' or ')}`
+  QUOTA_PERIODS.some((period) => period === value) ? undefined : broken(field, `must be ${QUOTA_PERIODS.join(' or ')}`)
 
 const MAX_SHOWN_CHARACTERS = 100
 
 function members(rules: Readonly<Record<string, Rule>>, presence: 'required' | 'optional'): Rule {
   const known = Object.keys(rules)
   return (value, field) => {
-    if (!isObject(value)) return `${field} must be a JSON object`
+    if (!isObject(value)) return broken(field, 'must be a JSON object')
     const sent = new Map<string, unknown>(Object.entries(value))
     for (const name of sent.keys()) {
       if (!known.includes(name)) {
-        return `${field}.${name.slice(0, MAX_SHOWN_CHARACTERS)} is unknown; ${field} can have ${known.join(', ')}`
+        const shown = `${field}.${name.slice(0, MAX_SHOWN_CHARACTERS)}`
+        return broken(shown, `is unknown; ${field} can have ${known.join(', ')}`)
       }
     }
     for (const [name, rule] of Object.entries(rules)) {
       if (!sent.has(name) && presence === 'optional') continue
-      const broken = sent.has(name) ? rule(sent.get(name), `${field}.${name}`) : `${field}.${name} is required`
-      if (broken !== undefined) return broken
+      const member = `${field}.${name}`
+      const problem = sent.has(name) ? rule(sent.get(name), member) : broken(member, 'is required')
+      if (problem !== undefined) return problem
     }
     return undefined
   }
@@ -95,17 +106,17 @@ type ListedReader = (text: string) => { readonly meaning: string } | { readonly 
 
 function list(read: ListedReader): Rule {
   return (value, field) => {
-    if (!Array.isArray(value)) return `${field} must be an array of strings`
-    if (value.length > MAX_LISTED) return `${field} must have at most ${MAX_LISTED} members`
+    if (!Array.isArray(value)) return broken(field, 'must be an array of strings')
+    if (value.length > MAX_LISTED) return broken(field, `must have at most ${MAX_LISTED} members`)
     const seen = new Map<string, string>()
     for (const [at, text] of value.entries()) {
       const entry = `${field}[${at}]`
-      if (typeof text !== 'string') return `${entry} must be a string`
+      if (typeof text !== 'string') return broken(entry, 'must be a string')
       const found = read(text)
-      if ('problem' in found) return `${entry} ${found.problem}`
+      if ('problem' in found) return broken(entry, found.problem)
       const earlier = seen.get(found.meaning)
-      if (earlier !== undefined) return `${entry} is the same as ${earlier}`
-      seen.set(found.meaning, entry)
+      if (earlier !== undefined) return broken(entry, `is the same as "${earlier}"`)
+      seen.set(found.meaning, text)
     }
     return undefined
   }
@@ -131,8 +142,8 @@ const POLICY_RULES: Readonly<Record<PolicyOwner, Rule>> = {
   'sub-account': members({ ...TOKEN_RULES, maxLifetimeSeconds: wholeNumber(MAX_LIFETIME_SECONDS) }, 'optional'),
 }
 
-/** What is wrong with a policy, as a sentence that begins with the field; undefined if nothing is. */
-export function brokenPolicyRule(value: unknown, owner: PolicyOwner): string | undefined {
+/** What is wrong with a policy; undefined if nothing is. */
+export function brokenPolicyRule(value: unknown, owner: PolicyOwner): BrokenRule | undefined {
   return POLICY_RULES[owner](value, 'policy')
 }
 
@@ -160,8 +171,8 @@ export function parsePolicy(text: string | null, owner: PolicyOwner): ReadyPolic
 
 /** Throws for what is not a policy. */
 export function readyPolicy(value: unknown, owner: PolicyOwner): ReadyPolicy {
-  const broken = brokenPolicyRule(value, owner)
-  if (broken !== undefined) throw new Error(`The policy of a ${owner} cannot be used: ${broken}`)
+  const problem = brokenPolicyRule(value, owner)
+  if (problem !== undefined) throw new Error(`The policy of a ${owner} cannot be used: ${problem.message}`)
   const { scopes, addresses, rate, quota, maxLifetimeSeconds } = value as Policy
   return {
     scopes: scopes === undefined ? undefined : readyScopes(scopes),
