@@ -1,31 +1,28 @@
-// Short messages in the corner of the page, read out as they appear. One that can be undone stays longer.
-import { Button, Group, Kbd, Notification, Stack } from '@mantine/core'
+// Short messages in the corner of the page, read out as they appear. One that can be undone stays longer, a failure until it is dismissed.
+import { Button, Group, Kbd } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
 import {
-  createContext,
-  type ReactNode,
-  type SyntheticEvent,
-  use,
-  useCallback,
-  useEffect,
-  useMemo,
-  useRef,
-  useState,
-} from 'react'
+  createNotificationsStore,
+  hideNotification,
+  Notifications,
+  type NotificationsStore,
+  showNotification,
+  updateNotification,
+  useNotifications,
+} from '@mantine/notifications'
+import { createContext, type ReactNode, use, useCallback, useRef, useState } from 'react'
 import { keepFocusOnRemoval } from './focus.ts'
 
 const SHOWN_MS = 6_000
 const UNDO_SHOWN_MS = 12_000
+/** The newest ones; those before them are shown again when there is room. */
+const SHOWN_AT_ONCE = 5
 
 export interface Toast {
   readonly text: ReactNode
   /** `quiet`: nothing that the person has done; it takes the place of the one before. */
   readonly tone?: 'good' | 'bad' | 'quiet'
   readonly undo?: () => void
-}
-
-interface ShownToast extends Toast {
-  readonly id: number
 }
 
 const COLORS = { good: 'teal', bad: 'red', quiet: 'gray.5' } as const
@@ -39,106 +36,103 @@ const ToastContext = createContext<Show>(() => {})
 
 export const useToast = (): Show => use(ToastContext)
 
+/** With a store of its own, not that of the whole page: messages end with the session that they are about. */
 export function ToastProvider({ children }: { children: ReactNode }) {
-  const [toasts, setToasts] = useState<readonly ShownToast[]>([])
-  const lastId = useRef(0)
-  const show = useCallback<Show>((toast) => {
-    lastId.current++
-    const added = { ...toast, id: lastId.current }
-    // Older ones make room, but none that can be undone.
-    setToasts((shown) => {
-      const others = toast.tone === 'quiet' ? shown.filter(({ tone }) => tone !== 'quiet') : shown
-      return [...others.filter(({ undo }, index) => undo || index >= others.length - 2), added]
-    })
-  }, [])
-  const close = useCallback((id: number) => setToasts((shown) => shown.filter((toast) => toast.id !== id)), [])
-  const last = toasts.findLast(({ undo }) => undo)
+  const [store] = useState(createNotificationsStore)
+  const [undos] = useState(() => new Map<string, () => void>())
+  const count = useRef(0)
+  const undo = useCallback(
+    (id: string) => {
+      hideNotification(id, store)
+      undos.get(id)?.()
+    },
+    [store, undos],
+  )
+  const show = useCallback<Show>(
+    ({ text, tone = 'good', undo: takeBack }) => {
+      count.current++
+      const id = `${tone} ${count.current}`
+      if (tone === 'quiet') {
+        for (const each of store.getState().notifications)
+          if (each.id?.startsWith(tone)) hideNotification(each.id, store)
+      }
+      if (takeBack) undos.set(id, takeBack)
+      const autoClose = tone === 'bad' ? false : takeBack ? UNDO_SHOWN_MS : SHOWN_MS
+      const shown = {
+        id,
+        message: takeBack ? <Undoable id={id} text={text} store={store} undos={undos} undo={undo} /> : text,
+        color: COLORS[tone],
+        withBorder: true,
+        // The newest first.
+        priority: count.current,
+        closeButtonProps: { 'aria-label': 'Dismiss', ref: keepFocusOnRemoval },
+      }
+      // The time does not run while the focus is on it, as it does not while the pointer is: nobody loses an undo to the clock.
+      const hold = () => updateNotification({ ...shown, autoClose: false }, store)
+      const release = () => updateNotification({ ...shown, autoClose }, store)
+      showNotification({ ...shown, autoClose, onFocus: hold, onBlur: release }, store)
+    },
+    [store, undos, undo],
+  )
   // Not in an input, where it undoes what was typed.
   useHotkeys([
     [
       'mod+Z',
       () => {
-        if (last === undefined) return
-        close(last.id)
-        last.undo?.()
+        const last = lastUndoable(store.getState().notifications, undos)
+        if (last !== undefined) undo(last)
       },
     ],
   ])
-  const list = useMemo(
-    () => toasts.map((toast) => <ToastItem key={toast.id} toast={toast} close={close} isLast={toast === last} />),
-    [toasts, close, last],
-  )
   return (
     <ToastContext value={show}>
       {children}
-      <Stack
-        component="section"
-        gap={10}
-        pos="fixed"
-        right={16}
-        bottom={16}
-        w="min(420px, calc(100vw - 32px))"
-        style={{ zIndex: 400 }}
-        aria-live="polite"
-        aria-label="Messages"
-      >
-        {list}
-      </Stack>
+      <section aria-live="polite" aria-label="Messages">
+        <Notifications
+          store={store}
+          limit={SHOWN_AT_ONCE}
+          containerWidth={420}
+          transitionDuration={0}
+          withinPortal={false}
+        />
+      </section>
     </ToastContext>
   )
 }
 
-interface ToastItemProps {
-  readonly toast: ShownToast
-  readonly close: (id: number) => void
-  /** The one that the shortcut undoes. */
-  readonly isLast: boolean
+type Undos = ReadonlyMap<string, () => void>
+
+const lastUndoable = (shown: readonly { readonly id?: string }[], undos: Undos): string | undefined =>
+  shown.find(({ id = '' }) => undos.has(id))?.id
+
+interface UndoableProps {
+  readonly id: string
+  readonly text: ReactNode
+  readonly store: NotificationsStore
+  readonly undos: Undos
+  readonly undo: (id: string) => void
 }
 
-function ToastItem({ toast, close, isLast }: ToastItemProps) {
-  const [held, setHeld] = useState(false)
-  const { id, text, tone = 'good', undo } = toast
-  const release = ({ currentTarget }: SyntheticEvent) =>
-    setHeld(currentTarget.matches(':hover') || currentTarget.contains(document.activeElement))
-  // The time does not run while the pointer or the focus is on it: nobody loses an undo to the clock.
-  useEffect(() => {
-    if (held) return
-    const timer = setTimeout(close, undo ? UNDO_SHOWN_MS : SHOWN_MS, id)
-    return () => clearTimeout(timer)
-  }, [held, undo, id, close])
+function Undoable({ id, text, store, undos, undo }: UndoableProps) {
+  // The one that the shortcut undoes.
+  const isLast = lastUndoable(useNotifications(store).notifications, undos) === id
   return (
-    <Notification
-      ref={keepFocusOnRemoval}
-      withBorder
-      color={COLORS[tone]}
-      closeButtonProps={{ 'aria-label': 'Dismiss' }}
-      onClose={() => close(id)}
-      onMouseEnter={() => setHeld(true)}
-      onMouseLeave={release}
-      onFocus={() => setHeld(true)}
-      onBlur={release}
-    >
-      <Group justify="space-between" wrap="nowrap" gap="sm">
-        <span>{text}</span>
-        {undo && (
-          <Button
-            size="compact-sm"
-            variant="default"
-            aria-keyshortcuts={isLast ? SHORTCUT.aria : undefined}
-            onClick={() => {
-              close(id)
-              undo()
-            }}
-          >
-            Undo
-            {isLast && (
-              <Kbd size="xs" ml={6} aria-hidden>
-                {SHORTCUT.label}
-              </Kbd>
-            )}
-          </Button>
+    <Group justify="space-between" wrap="nowrap" gap="sm">
+      <span>{text}</span>
+      <Button
+        ref={keepFocusOnRemoval}
+        size="compact-sm"
+        variant="default"
+        aria-keyshortcuts={isLast ? SHORTCUT.aria : undefined}
+        onClick={() => undo(id)}
+      >
+        Undo
+        {isLast && (
+          <Kbd size="xs" ml={6} aria-hidden>
+            {SHORTCUT.label}
+          </Kbd>
         )}
-      </Group>
-    </Notification>
+      </Button>
+    </Group>
   )
 }
