@@ -1,8 +1,8 @@
-// Starts the console. The key of a link is taken out of the address before anything else runs; then the data of the first view and the code
-// that shows it are asked for at the same time.
+// Starts the console. The key of a link is taken out of the address before anything else runs; then the code that the first view needs
+// is asked for at the same time as its data or, where nobody has a key, as who is signed in.
 import { keptKey, takeKeyFromAddress } from './api/account-key.ts'
-import { readFirst } from './api/first-reads.ts'
-import { drawPlainRows } from './first-rows.ts'
+import { readPresence } from './api/auth.ts'
+import { arrive } from './api/first-questions.ts'
 import { loadLater, loadTokens } from './load.ts'
 
 const linkedKey = takeKeyFromAddress()
@@ -10,10 +10,14 @@ const root = document.getElementById('root')
 if (root === null) throw new Error('the page has no root')
 
 const page = import('./page.tsx')
-readFirst(location, (rows) => drawPlainRows(root, rows))
-if (keptKey() === undefined) void import('./app/sign-in.tsx')
+const key = keptKey()
+const arrival = key === undefined ? undefined : arrive(key, location)
+const presence = key === undefined ? readPresence() : undefined
+// Nobody may be waiting for it yet.
+presence?.catch(() => undefined)
+if (key === undefined) void import('./app/sign-in.tsx')
 else loadFirstView(location.pathname)
-void page.then(({ startPage }) => startPage(root, linkedKey))
+void page.then(({ startPage }) => startPage(root, { linkedKey, presence, arrival }))
 
 /** For those who have signed in with a key: nothing waits for the page to find out what it needs. */
 function loadFirstView(pathname: string): void {

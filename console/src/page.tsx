@@ -5,7 +5,7 @@ import './styles.ts'
 import { MantineProvider } from '@mantine/core'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { SessionProvider, useSession } from './api/session.tsx'
+import { type Opening, SessionProvider, useSession } from './api/session.tsx'
 import { theme } from './theme.ts'
 import { lazily } from './ui/later.tsx'
 
@@ -29,12 +29,12 @@ function App() {
   )
 }
 
-export function startPage(root: HTMLElement, firstLinkedKey: string | undefined): void {
+export function startPage(root: HTMLElement, opening: Opening): void {
   createRoot(root).render(
     <StrictMode>
       {/* Variables and classes come as a file (vite.config.ts, styles.ts): nothing here may write an inline style. */}
       <MantineProvider theme={theme} defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
-        <SessionProvider firstLinkedKey={firstLinkedKey}>
+        <SessionProvider opening={opening}>
           <App />
         </SessionProvider>
       </MantineProvider>

@@ -1,5 +1,6 @@
 // Every address of the console, with the view it shows and the search parameters that view understands.
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
+import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
+import { type Asking, askFirst } from './api/first-questions.ts'
 import { Frame } from './app/frame.tsx'
 import { NotFound } from './app/not-found.tsx'
 import { ViewError } from './app/view-error.tsx'
@@ -15,7 +16,17 @@ import { readTokenSearch, tokenOrder } from './tokens/token-filters.ts'
 import { verifierList } from './verifiers/verifier-search.ts'
 import { webhookList } from './webhooks/webhook-search.ts'
 
-const root = createRootRoute({ component: Frame, notFoundComponent: NotFound })
+interface Arriving {
+  readonly context: Asking
+  readonly cause: 'preload' | 'enter' | 'stay'
+}
+
+/** While the code of its view is on the way; not when a pointer is on a link to it. */
+const first = (path: Parameters<typeof askFirst>[1], id: string, { context, cause }: Arriving): void => {
+  if (cause === 'enter') askFirst(context, path, id)
+}
+
+const root = createRootRouteWithContext<Asking>()({ component: Frame, notFoundComponent: NotFound })
 const overview = createRoute({
   getParentRoute: () => root,
   path: '/',
@@ -31,6 +42,7 @@ const token = createRoute({
   getParentRoute: () => root,
   path: '/tokens/$tokenId',
   component: lazyRouteComponent(loadLater, 'TokenView'),
+  loader: ({ params, ...at }) => first('/tokens/$id', params.tokenId, at),
 })
 const subAccounts = createRoute({
   getParentRoute: () => root,
@@ -43,6 +55,7 @@ const subAccount = createRoute({
   getParentRoute: () => root,
   path: '/sub-accounts/$subAccountId',
   component: lazyRouteComponent(loadLater, 'SubAccountView'),
+  loader: ({ params, ...at }) => first('/sub-accounts/$id', params.subAccountId, at),
   validateSearch: (raw: Record<string, unknown>) => readSearch({ sort: tokenOrder }, raw),
 })
 const history = createRoute({
@@ -84,6 +97,7 @@ const operation = createRoute({
   getParentRoute: () => root,
   path: '/history/operations/$operationId',
   component: lazyRouteComponent(loadLater, 'OperationView'),
+  loader: ({ params, ...at }) => first('/history/operations/$id', params.operationId, at),
 })
 
 const leaks = createRoute({
@@ -104,6 +118,7 @@ const webhook = createRoute({
   getParentRoute: () => root,
   path: '/webhooks/$webhookId',
   component: lazyRouteComponent(loadLater, 'WebhookView'),
+  loader: ({ params, ...at }) => first('/webhooks/$id', params.webhookId, at),
   validateSearch: (raw: Record<string, unknown>) => readSearch(paging, raw),
 })
 
@@ -135,6 +150,10 @@ export function createConsoleRouter() {
     search: { strict: true },
     defaultErrorComponent: ViewError,
     defaultPreload: 'intent',
+    // That is of the code alone: the data is asked for when somebody comes.
+    defaultPreloadStaleTime: 0,
+    // With what `RouterProvider` is given.
+    context: {} as Asking,
   })
 }
 

@@ -1,7 +1,9 @@
 // What somebody sees who is signed in.
 import './signed-in-styles.ts'
+import { useQueryClient } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { type ComponentType, type ReactNode, useEffect, useState } from 'react'
+import { useClient } from './api/session.tsx'
 import { createConsoleRouter } from './router.tsx'
 import { loadParts } from './ui/later.tsx'
 import { ToastProvider } from './ui/toasts.tsx'
@@ -13,7 +15,9 @@ const loadLive = async () => (await import('./live/live.tsx')).Live
 const router = createConsoleRouter()
 
 export function SignedIn() {
-  return <RouterProvider router={router} InnerWrap={Around} />
+  return (
+    <RouterProvider router={router} context={{ cache: useQueryClient(), client: useClient() }} InnerWrap={Around} />
+  )
 }
 
 /** Within the router, since messages have links. They end with the session: what they say and can undo belongs to one account. */

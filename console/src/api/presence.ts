@@ -1,9 +1,8 @@
 // The person at this browser who has signed in through the company's identity provider. Their session is a cookie that no
 // script can read, so the service is asked.
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
-import { hasAccess, NOBODY, type Presence } from './auth.ts'
+import { hasAccess, NOBODY, type Presence, readPresence } from './auth.ts'
 import { retryAfterMs } from './errors.ts'
-import { presence as readPresence } from './first-reads.ts'
 
 /** Why somebody who was signed in no longer is; the sign-in page has the words. */
 export type End = 'expired' | 'ended' | 'gone' | 'no-access' | 'unconfirmed'
@@ -20,7 +19,8 @@ export interface Unanswered {
 }
 
 /** `presence` is undefined until the service has said it. A failure says nothing of it, and ends no session. */
-export function usePresence(onEnd: (why: End) => void) {
+export function usePresence(onEnd: (why: End) => void, first: Promise<Presence> | undefined) {
+  const asked = useRef(first)
   const [presence, setPresence] = useState<Presence>()
   const [error, setError] = useState<unknown>()
   const [isAsking, setAsking] = useState(false)
@@ -40,8 +40,10 @@ export function usePresence(onEnd: (why: End) => void) {
   )
   const askAgain = useCallback(async () => {
     setAsking(true)
+    const answer = asked.current ?? readPresence()
+    asked.current = undefined
     try {
-      learn(await readPresence())
+      learn(await answer)
     } catch (failure) {
       setError(failure)
       if (!hasLeft.current) setPresence(undefined)

@@ -7,6 +7,7 @@ import { chooseAccount, endSession, hasAccess, type Presence, SHOWN_ACCOUNT } fr
 import { CacheProvider } from './cache.tsx'
 import { type Connection, connect } from './connect.ts'
 import { explainRefusal } from './errors.ts'
+import type { Arrival } from './first-questions.ts'
 import { type End, type Unanswered, usePresence } from './presence.ts'
 import { useLinkedKey } from './use-linked-key.ts'
 
@@ -49,17 +50,26 @@ export function useConnection(): Connection {
 
 export const useClient = (): LatchkeyClient => useConnection().client
 
-/** `firstLinkedKey` is the one of the address with which the page was opened. */
-export function SessionProvider(props: { firstLinkedKey: string | undefined; children: ReactNode }) {
+/** What is known when the page is opened. */
+export interface Opening {
+  /** The key of the address. */
+  readonly linkedKey: string | undefined
+  /** Who is signed in, where that was asked already. */
+  readonly presence: Promise<Presence> | undefined
+  /** What is asked for already, for whoever has a key. */
+  readonly arrival: Arrival | undefined
+}
+
+export function SessionProvider({ opening, children }: { opening: Opening; children: ReactNode }) {
   const [key, setKey] = useState(keptKey)
-  const [linkedKey, setLinkedKey] = useLinkedKey(props.firstLinkedKey, key)
+  const [linkedKey, setLinkedKey] = useLinkedKey(opening.linkedKey, key)
   const [reason, setReason] = useState<string>()
   const [end, setEnd] = useState<End>()
   const [isChoosing, setChoosing] = useState(false)
   const onEnd = useCallback((why: End) => {
     if (keptKey() === undefined) setEnd(why)
   }, [])
-  const { presence, unanswered, learn, askAgain, leave } = usePresence(onEnd)
+  const { presence, unanswered, learn, askAgain, leave } = usePresence(onEnd, opening.presence)
 
   const change = useCallback(
     (next: string | undefined, why?: string) => {
@@ -113,7 +123,9 @@ export function SessionProvider(props: { firstLinkedKey: string | undefined; chi
   }
   return (
     <SessionContext value={session}>
-      <CacheProvider identity={identity}>{props.children}</CacheProvider>
+      <CacheProvider identity={identity} arrival={opening.arrival}>
+        {children}
+      </CacheProvider>
     </SessionContext>
   )
 }
