@@ -5,16 +5,12 @@ import { Frame } from './app/frame.tsx'
 import { NotFound } from './app/not-found.tsx'
 import { ViewError } from './app/view-error.tsx'
 import { historyList } from './history/history-filters.ts'
-import { keyList } from './keys/key-search.ts'
 import { loadLater, loadTokens } from './load.ts'
-import { operationList } from './operations/operation-search.ts'
 import { OverviewView } from './overview/overview-view.tsx'
-import { peopleList } from './people/people-search.ts'
+import { keyList, operationList, peopleList, verifierList, webhookList } from './search/plain-lists.ts'
 import { paging, parseSearch, readSearch, stringifySearch } from './search/search-params.ts'
 import { subAccountList } from './sub-accounts/sub-account-search.ts'
 import { readTokenSearch, tokenOrder } from './tokens/token-filters.ts'
-import { verifierList } from './verifiers/verifier-search.ts'
-import { webhookList } from './webhooks/webhook-search.ts'
 
 interface Arriving {
   readonly context: Asking

@@ -8,17 +8,14 @@ import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
 import { OnlyFor } from '../app/only-for.tsx'
 import { ExportButton } from '../export/export-button.tsx'
-import { useListSearch } from '../search/list-search.ts'
-import { pageOf } from '../search/search-params.ts'
+import { PlainList } from '../search/plain-list.tsx'
+import { keyList } from '../search/plain-lists.ts'
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Icon } from '../ui/icon.tsx'
-import { List } from '../ui/list.tsx'
-import { PagedResult } from '../ui/paged-result.tsx'
 import { ViewTitle } from '../ui/view-title.tsx'
 import { CreateKeyDialog } from './create-key-dialog.tsx'
 import { keyColumns } from './key-cells.tsx'
-import { keyList } from './key-search.ts'
 import { PortalSessions } from './portal-sessions.tsx'
 import { revokeQuestion } from './revoke-question.tsx'
 
@@ -37,9 +34,6 @@ export function KeysView() {
 }
 
 function Keys({ ownId }: { ownId: string | undefined }) {
-  const { search, changeSearch } = useListSearch(keyList)
-  const { page: current, limit } = pageOf(search)
-  const keys = useQuery(queries.keys(useClient(), current, limit))
   const [isCreating, setCreating] = useState(false)
   const [revoking, setRevoking] = useState<Key>()
   const columns = useMemo(() => keyColumns(ownId, setRevoking), [ownId])
@@ -54,16 +48,15 @@ function Keys({ ownId }: { ownId: string | undefined }) {
           </Button>
         </Group>
       </ViewTitle>
-      <PagedResult
-        query={keys}
-        rows={6}
+      <PlainList
+        list={keyList}
+        ask={queries.keys}
+        label="Account keys"
+        columns={columns}
+        cardsBelow="68em"
         one="account key"
-        current={current}
-        changePage={changeSearch}
         hint="Create one for each program and each person, with no more rights than they need."
-      >
-        {(page) => <List label="Account keys" items={page.items} columns={columns} cardsBelow="68em" />}
-      </PagedResult>
+      />
       <PortalSessions />
       <Dialog shown={isCreating || undefined} titleOf={() => 'Create an account key'} close={close}>
         {() => <CreateKeyDialog close={close} />}

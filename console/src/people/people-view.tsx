@@ -7,14 +7,13 @@ import { usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
 import { useClient, useSession } from '../api/session.tsx'
 import { type Role, roleOf } from '../keys/rights.tsx'
-import { useListSearch } from '../search/list-search.ts'
-import { pageOf } from '../search/search-params.ts'
+import { PlainList } from '../search/plain-list.tsx'
+import { peopleList } from '../search/plain-lists.ts'
 import { ConfirmDialog, type Question } from '../ui/confirm-dialog.tsx'
 import { Empty } from '../ui/empty-page.tsx'
-import { type Column, List, RowActions } from '../ui/list.tsx'
+import { type Column, RowActions } from '../ui/list.tsx'
 import { Name, Outcome } from '../ui/name.tsx'
 import { Own } from '../ui/own.tsx'
-import { PagedResult } from '../ui/paged-result.tsx'
 import { QueryResult } from '../ui/query-result.tsx'
 import { SmallButton } from '../ui/row-buttons.tsx'
 import text from '../ui/text.module.css'
@@ -22,7 +21,6 @@ import { RelativeTime } from '../ui/time.tsx'
 import { ViewTitle } from '../ui/view-title.tsx'
 import { browserName } from './browser-name.ts'
 import { GrantsSection } from './grants-section.tsx'
-import { peopleList } from './people-search.ts'
 
 const TITLE = 'Signed-in people'
 
@@ -60,24 +58,20 @@ export function PeopleView() {
 }
 
 function People({ ownId }: { ownId: string | null | undefined }) {
-  const { search, changeSearch } = useListSearch(peopleList)
-  const { page: current, limit } = pageOf(search)
-  const sessions = useQuery(queries.sessions(useClient(), current, limit))
   const [ending, setEnding] = useState<Session>()
   const columns = useMemo(() => sessionColumns(ownId, setEnding), [ownId])
   return (
     <>
       <ViewTitle title={TITLE} />
-      <PagedResult
-        query={sessions}
-        rows={6}
+      <PlainList
+        list={peopleList}
+        ask={queries.sessions}
+        label={TITLE}
+        columns={columns}
+        cardsBelow="48em"
         one="session"
-        current={current}
-        changePage={changeSearch}
         hint="People who sign in with a company account are listed here until their session ends."
-      >
-        {(page) => <List label={TITLE} items={page.items} columns={columns} cardsBelow="48em" />}
-      </PagedResult>
+      />
       <GrantsSection />
       <ConfirmDialog
         shown={ending}

@@ -10,7 +10,7 @@ import surface from './surface.module.css'
 import table from './table.module.css'
 import text from './text.module.css'
 
-interface Item {
+export interface Item {
   readonly _id: string
 }
 
@@ -43,7 +43,7 @@ interface Selection<Row> {
   readonly nameOf: (row: Row) => string
 }
 
-interface ListProps<Row> {
+export interface ListProps<Row> {
   readonly label: string
   readonly items: readonly Row[]
   /** Keep them stable, too. */

@@ -4,7 +4,7 @@ import { ClearFilters, Empty, EmptyPage } from './empty-page.tsx'
 import { Pager } from './pager.tsx'
 import { MaybeOutdated, type Query, QueryResult } from './query-result.tsx'
 
-interface PageData {
+export interface PageData {
   readonly items: readonly unknown[]
   readonly total: number
   readonly page: number
@@ -12,7 +12,7 @@ interface PageData {
   readonly totalPages: number
 }
 
-interface PagedResultProps<Data> {
+export interface PagedResultProps<Data> {
   readonly query: Query<Data>
   /** What is loaded, if it is not the plural of `one`. */
   readonly what?: string

@@ -1,21 +1,17 @@
 // The verifiers that hold a lease: processes that verify credentials from memory, and the way to evict one.
 import { Text } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import type { Verifier } from '../../../client/latchkey-client.ts'
 import { queries } from '../api/queries.ts'
-import { useClient } from '../api/session.tsx'
 import { OnlyFor } from '../app/only-for.tsx'
-import { useListSearch } from '../search/list-search.ts'
-import { pageOf } from '../search/search-params.ts'
+import { PlainList } from '../search/plain-list.tsx'
+import { verifierList } from '../search/plain-lists.ts'
 import { ConfirmDialog, type Question } from '../ui/confirm-dialog.tsx'
-import { type Column, List, RowActions } from '../ui/list.tsx'
+import { type Column, RowActions } from '../ui/list.tsx'
 import { Name, Outcome } from '../ui/name.tsx'
-import { PagedResult } from '../ui/paged-result.tsx'
 import { SmallButton } from '../ui/row-buttons.tsx'
 import { RelativeTime } from '../ui/time.tsx'
 import { ViewTitle } from '../ui/view-title.tsx'
-import { verifierList } from './verifier-search.ts'
 
 const TITLE = 'Verifiers'
 
@@ -28,29 +24,21 @@ export function VerifiersView() {
 }
 
 function Verifiers() {
-  const { search, changeSearch } = useListSearch(verifierList)
-  const { page: current, limit } = pageOf(search)
-  const verifiers = useQuery(queries.verifiers(useClient(), current, limit))
   const [evicting, setEvicting] = useState<Verifier>()
   const columns = useMemo(() => verifierColumns(setEvicting), [])
   return (
     <>
       <ViewTitle title={TITLE} />
-      <PagedResult
-        query={verifiers}
-        rows={6}
+      <PlainList
+        list={verifierList}
+        ask={queries.verifiers}
+        about={(rows) => <Slowest verifiers={rows} />}
+        label={TITLE}
+        columns={columns}
+        cardsBelow="48em"
         one="verifier"
-        current={current}
-        changePage={changeSearch}
         hint="Applications and sidecars that verify from memory are listed here while they hold a lease."
-      >
-        {(page) => (
-          <>
-            <Slowest verifiers={page.items} />
-            <List label={TITLE} items={page.items} columns={columns} cardsBelow="48em" />
-          </>
-        )}
-      </PagedResult>
+      />
       <ConfirmDialog shown={evicting} questionOf={evictQuestion} close={() => setEvicting(undefined)} />
     </>
   )
