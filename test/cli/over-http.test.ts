@@ -82,6 +82,7 @@ const TABLE: readonly (readonly [name: string | null, line: string])[] = [
   [null, 'token delete $old'],
   [null, 'token bulk disable --account $account --tag red --dry-run'],
   [null, 'token bulk disable --account $account --tag red --expected-total 7'],
+  [null, 'token bulk disable --account $account --ids $ci --dry-run'],
   ['bulk', 'token bulk disable --account $account --search C --expected-total 1 --reason leaver'],
   [null, 'token bulk get $bulk'],
   [null, 'token bulk undo $bulk'],

@@ -293,6 +293,31 @@ export const describeChanges: Part = (world) => {
     assert.equal(stored, '{"scopes":["orders:read","items:read"],"rate":{"limit":100,"seconds":1}}')
   })
 
+  test('what is done is said for a while, and a failure until it is dismissed', async () => {
+    const tenant = await world().tenant([{ name: 'live' }])
+    const page = await world().page()
+    await page.clock.install()
+    await world().enter(page, tenant, 'tokens')
+    await page.getByRole('button', { name: 'Disable live' }).click()
+    await page.getByRole('button', { name: 'Disable token' }).click()
+    await page.getByText('live is disabled').waitFor()
+    const { registry, operator } = world().running
+    const caller = operator.actFor(tenant.accountId)
+    await registry.updateToken(caller, tenant.tokens[0]?.id ?? '', { name: 'other' }, operator.origin())
+    await page.getByRole('button', { name: 'Undo' }).click()
+    const failure = page.getByRole('alert').filter({ hasText: 'No change of' })
+    await failure.waitFor()
+    await page.getByRole('button', { name: 'Copy credential of' }).click()
+    const copied = page.getByText('copied to the clipboard')
+    await copied.waitFor()
+    await page.clock.runFor(60_000)
+    await page.clock.resume()
+    await copied.waitFor({ state: 'detached' })
+    assert.equal(await failure.count(), 1)
+    await failure.getByRole('button', { name: 'Dismiss' }).click()
+    await failure.waitFor({ state: 'detached' })
+  })
+
   test('undo takes back no change that somebody else has made since, and says so', async () => {
     const tenant = await world().tenant([{ name: 'live' }])
     const page = await world().signedIn(tenant, 'tokens')
