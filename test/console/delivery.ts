@@ -163,7 +163,7 @@ export const describeDelivery: Part = (world) => {
     })
     await world().enter(page, tenant, 'tokens')
     await page.getByRole('link', { name: 'one', exact: true }).click()
-    await page.getByRole('heading', { name: 'Token', level: 1 }).waitFor()
+    await page.getByRole('heading', { name: 'Token', exact: true, level: 1 }).waitFor()
     draw()
     await page.getByRole('heading', { name: 'one', level: 1 }).waitFor()
     assert.equal(count, 1)
