@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { codesOf, type FailureStatus, STATUSES } from '../src/http/protocol/failures.ts'
-import { type FailureCode, reasonOf } from '../src/tokens/errors.ts'
+import { type FailureCode, reasonOf } from '../src/tokens/model/errors.ts'
 
 type HttpCode = (typeof STATUSES)[FailureStatus]['code']
 

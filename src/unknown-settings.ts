@@ -1,5 +1,5 @@
 // Refuses LATCHKEY_* variables that are not settings, and suggests the setting that was probably meant.
-import { OperatorError } from './tokens/errors.ts'
+import { OperatorError } from './tokens/model/errors.ts'
 
 const PREFIX = /^LATCHKEY_/i
 

@@ -94,10 +94,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'storage/migrations.ts': ['tokens'],
   'storage/fair-queue.ts': [],
   process: ['tokens'],
-  tokens: ['tokens/model', 'tokens/trust/credential.ts', 'tokens/errors.ts', 'tokens/verify'],
-  'tokens/model': ['tokens/trust/credential.ts', 'tokens/errors.ts', 'tokens/verify'],
+  tokens: ['tokens/model', 'tokens/trust/credential.ts', 'tokens/model/errors.ts', 'tokens/verify'],
+  'tokens/model': ['tokens/trust/credential.ts', 'tokens/model/errors.ts', 'tokens/verify'],
   'tokens/trust/credential.ts': ['tokens/verify'],
-  'tokens/errors.ts': ['tokens/verify'],
+  'tokens/model/errors.ts': ['tokens/verify'],
   client: ['tokens/verify'],
   'tokens/verify': [],
 }
@@ -173,7 +173,7 @@ test('the whole store is known to its engines and to what opens or wraps it: all
   const whole = /import type \{[^}]*\bStore\b[^}]*\} from '[^']*\/store\.ts'/
   const knowing = sources.filter((file) => whole.test(readFileSync(join(root, file), 'utf8')))
   const engines = ['src/storage/postgres/store.ts', 'src/storage/sqlite/store.ts']
-  const wrapping = ['src/http/observe/metrics.ts', 'src/tokens/gate.ts']
+  const wrapping = ['src/http/observe/metrics.ts', 'src/tokens/verifiers/gate.ts']
   assert.deepEqual(knowing.sort(), ['src/compose.ts', ...wrapping, ...engines].sort())
 })
 

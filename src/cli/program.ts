@@ -1,7 +1,7 @@
 // The operator's command line, on the same registry as HTTP.
 import { Command, CommanderError } from 'commander'
 import { packageVersion, readProcessConfig } from '../config.ts'
-import { Failure, OperatorError } from '../tokens/errors.ts'
+import { Failure, OperatorError } from '../tokens/model/errors.ts'
 import { CONTEXT_OPTION, isLocalOnly, onStoreWith, onTargetWith, requireLocal } from './command.ts'
 import { addAccountCommands } from './commands/account.ts'
 import { addCompletionCommand } from './commands/completion.ts'

@@ -1,7 +1,7 @@
 // Asks the server that runs with the same settings whether it is ready: for health checks where there is no curl.
 import type { Command } from 'commander'
 import { type Config, readProcessConfig } from '../config.ts'
-import { OperatorError } from '../tokens/errors.ts'
+import { OperatorError } from '../tokens/model/errors.ts'
 import { JSON_OPTION } from './command.ts'
 import { Output, type Streams } from './terminal/output.ts'
 

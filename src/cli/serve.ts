@@ -6,7 +6,7 @@ import type { Config } from '../config.ts'
 import { LogLines } from '../process/log-lines.ts'
 import { startServer } from '../serve/serving.ts'
 import { isWorker, supervise, WorkerLink } from '../serve/workers.ts'
-import { OperatorError } from '../tokens/errors.ts'
+import { OperatorError } from '../tokens/model/errors.ts'
 import { keepDemo, makeDemo } from './store/demo.ts'
 import type { Output } from './terminal/output.ts'
 

@@ -1,9 +1,9 @@
 // What the server is made of, and its routes that are no operations.
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, HTTPMethods } from 'fastify'
 import type { Logger } from 'pino'
-import type { Gate } from '../tokens/gate.ts'
-import type { Registry } from '../tokens/registry.ts'
-import type { Verifiers } from '../tokens/verifiers.ts'
+import type { Registry } from '../tokens/service/registry.ts'
+import type { Gate } from '../tokens/verifiers/gate.ts'
+import type { Verifiers } from '../tokens/verifiers/verifiers.ts'
 import type { Admit, Authenticate } from './access/caller.ts'
 import type { GrantsFile } from './access/grants.ts'
 import type { OutsideReports } from './access/leak-sources.ts'

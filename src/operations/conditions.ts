@@ -1,6 +1,7 @@
 // Conditional requests (a token's ETag is its version, a sub-account's is made of its fields), and idempotency keys.
-import { Failure } from '../tokens/errors.ts'
-import type { Expected } from '../tokens/plan.ts'
+
+import type { Expected } from '../tokens/changes/plan.ts'
+import { Failure } from '../tokens/model/errors.ts'
 
 export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>
 

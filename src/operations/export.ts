@@ -1,10 +1,10 @@
 // A list as CSV, part by part. Its columns stay as they are (new ones are added at the end).
-import { Failure } from '../tokens/errors.ts'
-import type { ReadPart } from '../tokens/exports.ts'
+import { Failure } from '../tokens/model/errors.ts'
 import type { ListPart, RawQuery } from '../tokens/model/page.ts'
 import type { Caller } from '../tokens/model/permissions.ts'
 import type { Timestamp } from '../tokens/model/token.ts'
-import type { Registry } from '../tokens/registry.ts'
+import type { ReadPart } from '../tokens/service/exports.ts'
+import type { Registry } from '../tokens/service/registry.ts'
 import { type Columns, csvHeader, csvLines } from './csv.ts'
 
 export interface CsvPart {

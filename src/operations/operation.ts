@@ -1,6 +1,7 @@
 // What an operation is. It is stated once, by its answer and its description: the HTTP route, the API description, the client and what
 // commands call are made from it.
 import type { Static, Type } from 'typebox'
+import type { Origin } from '../tokens/history/history.ts'
 import type { Page, RawQuery } from '../tokens/model/page.ts'
 import {
   type Caller,
@@ -10,10 +11,9 @@ import {
   requirePortalUse,
   requireRight,
 } from '../tokens/model/permissions.ts'
-import type { Origin } from '../tokens/record/history.ts'
-import type { Registry } from '../tokens/registry.ts'
-import type { RightsIn } from '../tokens/sessions.ts'
-import type { Verifiers } from '../tokens/verifiers.ts'
+import type { RightsIn } from '../tokens/people/sessions.ts'
+import type { Registry } from '../tokens/service/registry.ts'
+import type { Verifiers } from '../tokens/verifiers/verifiers.ts'
 import type { RequestHeaders } from './conditions.ts'
 import type { BeginExport } from './export.ts'
 
@@ -128,7 +128,7 @@ export interface Operation {
   readonly ignoresUnknown?: true
   /** For lists that are sent as CSV to those who ask for it. */
   readonly csv?: Csv
-  /** For questions that are sent by POST. The answer to anything else leaves through the gate: see tokens/gate.ts. */
+  /** For questions that are sent by POST. The answer to anything else leaves through the gate: see tokens/verifiers/gate.ts. */
   readonly isQuestion?: true
   readonly answer: Answer
 }

@@ -1,7 +1,7 @@
 // What the schemas of operations are made of. A schema is the type, the list of fields that are sent, and the description; its title is
 // its name in the API description and in generated clients.
 import { Type } from 'typebox'
-import { reasonOf } from '../tokens/errors.ts'
+import { reasonOf } from '../tokens/model/errors.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE } from '../tokens/model/page.ts'
 
 export const text = (description: string, example?: string) =>

@@ -1,6 +1,6 @@
 // Routes beyond the service document refuse unknown body fields and query parameters: a caller who misspells `expiresAt`
 // must not get a 201.
-import { Failure } from '../tokens/errors.ts'
+import { Failure } from '../tokens/model/errors.ts'
 import type { RawQuery } from '../tokens/model/page.ts'
 import { isObject } from '../tokens/verify/is-object.ts'
 

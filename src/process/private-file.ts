@@ -2,7 +2,7 @@
 // write to another file or change its owner: so no link is followed, and everything is done on the open handle.
 import * as fs from 'node:fs'
 import { dirname } from 'node:path'
-import { OperatorError } from '../tokens/errors.ts'
+import { OperatorError } from '../tokens/model/errors.ts'
 
 /**
  * Creates a file and returns its handle. Throws EEXIST if the name exists, even as a link. A server could not read what root

@@ -20,10 +20,10 @@ import { BEAT_EVERY_MS, EventStreams } from '../http/streams/event-streams.ts'
 import { Names } from '../outbound/names.ts'
 import { steadyClock } from '../process/clock.ts'
 import { Deliveries } from '../process/deliveries.ts'
-import { RENEW_EVERY_MS } from '../tokens/dispatch.ts'
-import { OperatorError } from '../tokens/errors.ts'
-import type { Registry } from '../tokens/registry.ts'
+import { OperatorError } from '../tokens/model/errors.ts'
+import type { Registry } from '../tokens/service/registry.ts'
 import { LocalLimiter, type RateLimiter } from '../tokens/trust/rate-limit.ts'
+import { RENEW_EVERY_MS } from '../tokens/webhooks/dispatch.ts'
 
 /** A kill loses what came since the last write began, with the time of two writes: less than the promised 5 s. */
 const FLUSH_USES_MS = 4_000

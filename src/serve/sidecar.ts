@@ -10,7 +10,7 @@ import { answerMalformed, isUnambiguous, limitUnread, notHttp } from '../http/pr
 import { answerTo, routeNotFound } from '../http/protocol/failures.ts'
 import { createNodeServer } from '../http/protocol/node-server.ts'
 import { requestIdOf } from '../http/protocol/request-id.ts'
-import { OperatorError } from '../tokens/errors.ts'
+import { OperatorError } from '../tokens/model/errors.ts'
 import type { RawQuery } from '../tokens/model/page.ts'
 import { acceptance, refusal, type VerificationAnswer } from '../tokens/verify/answer.ts'
 import type { Access } from '../tokens/verify/policy.ts'

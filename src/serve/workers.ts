@@ -2,7 +2,7 @@
 // all of them on a signal, adds up their metrics, and counts for their rate limits.
 import cluster, { type Worker } from 'node:cluster'
 import { Metrics, type MetricsSnapshot } from '../http/observe/metrics.ts'
-import { OperatorError } from '../tokens/errors.ts'
+import { OperatorError } from '../tokens/model/errors.ts'
 import { LocalLimiter, type RateLimit, type RateLimiter } from '../tokens/trust/rate-limit.ts'
 
 /** Gives up after this many workers in a row that ended before any worker was ever ready. */

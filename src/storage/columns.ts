@@ -1,9 +1,7 @@
 // SQL made from the domain's tables, for both engines. Columns are always named: a statement that PostgreSQL has prepared with
 // a * fails as soon as a column is added.
-import type { StoredBulk, StoredPart } from '../tokens/model/bulk.ts'
-import type { Verifier } from '../tokens/model/lease.ts'
-import type { PortalSession } from '../tokens/model/portal.ts'
-import type { StoredSession } from '../tokens/model/session.ts'
+import type { StoredBulk, StoredPart } from '../tokens/bulk/bulk.ts'
+import type { KeptRequest, StoredHistoryRow } from '../tokens/history/history.ts'
 import { type RecordOf, type StoredRow, storedFields, type Table, type Value } from '../tokens/model/table.ts'
 import {
   ACCOUNT_KEYS,
@@ -30,11 +28,13 @@ import {
   type SubAccount,
   type TokenRecord,
 } from '../tokens/model/token.ts'
-import type { StoredDelivery, StoredWebhook } from '../tokens/model/webhook.ts'
-import type { KeptRequest, StoredHistoryRow } from '../tokens/record/history.ts'
+import type { StoredSession } from '../tokens/people/session.ts'
+import type { PortalSession } from '../tokens/portal/session.ts'
 import type { ExportedRow, StampedSubAccountRow, TokenRow } from '../tokens/service/ports.ts'
 import type { Stamped } from '../tokens/trust/stamp.ts'
 import type { FoundRows } from '../tokens/trust/verdict.ts'
+import type { Verifier } from '../tokens/verifiers/lease.ts'
+import type { StoredDelivery, StoredWebhook } from '../tokens/webhooks/webhook.ts'
 
 /** A field or a table in the database's spelling. */
 export const columnOf = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

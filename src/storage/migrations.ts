@@ -1,6 +1,6 @@
 // The migrations of an engine: numbered SQL files in a folder.
 import { readdirSync, readFileSync } from 'node:fs'
-import { OperatorError } from '../tokens/errors.ts'
+import { OperatorError } from '../tokens/model/errors.ts'
 
 export interface Migration {
   readonly number: number

@@ -1,5 +1,5 @@
 // Opens the store secret, for both engines.
-import { OperatorError } from '../tokens/errors.ts'
+import { OperatorError } from '../tokens/model/errors.ts'
 import type { KeyRing, VaultRow } from '../tokens/trust/key-ring.ts'
 import { STORE_SECRET_CONTEXT } from '../tokens/trust/vault.ts'
 

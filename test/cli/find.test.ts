@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import { EXIT, exitCodeOf } from '../../src/cli/terminal/exit-codes.ts'
-import { Failure } from '../../src/tokens/errors.ts'
+import { Failure } from '../../src/tokens/model/errors.ts'
 import { Cli } from '../support/cli.ts'
 
 const cli = new Cli()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
 import { startServer } from '../../src/serve/serving.ts'
-import type { Leased } from '../../src/tokens/verifiers.ts'
+import type { Leased } from '../../src/tokens/verifiers/verifiers.ts'
 import { Cli } from '../support/cli.ts'
 import { opened } from '../support/restored.ts'
 

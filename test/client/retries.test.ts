@@ -6,7 +6,7 @@ import { createClient, LatchkeyError } from '../../client/latchkey-client.ts'
 import { operations } from '../../client/operations.ts'
 import { type OperationId, prepare } from '../../client/request.ts'
 import { limitOf } from '../../client/send.ts'
-import { LEASE_SECONDS } from '../../src/tokens/model/lease.ts'
+import { LEASE_SECONDS } from '../../src/tokens/verifiers/lease.ts'
 import { listen, openService, passOn, relay, type Service } from './world.ts'
 
 const DATA = { status: true, data: { _id: 'tok_1' } }

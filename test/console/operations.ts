@@ -1,7 +1,7 @@
 // Bulk operations after their dialog is closed: a list, a page for each, undo, and the ways there.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { BulkRequest } from '../../src/tokens/model/bulk.ts'
+import type { BulkRequest } from '../../src/tokens/bulk/bulk.ts'
 import { type Part, rowOf, type Tenant } from './world.ts'
 
 export const describeOperations: Part = (world) => {

@@ -10,7 +10,7 @@ import type { Latchkey } from '../../src/compose.ts'
 import { type Config, readConfig } from '../../src/config.ts'
 import { type RunningServer, startServer } from '../../src/serve/serving.ts'
 import type { SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
-import type { BulkToken } from '../../src/tokens/operator.ts'
+import type { BulkToken } from '../../src/tokens/service/operator.ts'
 import { launchBrowser } from './browser.ts'
 
 export interface Tenant {

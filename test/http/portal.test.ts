@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { PORTAL_USES, type PortalUse } from '../../src/tokens/model/permissions.ts'
-import { CODE_MINUTES } from '../../src/tokens/model/portal.ts'
+import { CODE_MINUTES } from '../../src/tokens/portal/session.ts'
 import { type Engine, Estate, sqliteEngine } from '../support/estate.ts'
 import { type Ask, bearer, closeConnections, type Heard } from '../support/http.ts'
 import { postgresEngine } from '../support/postgres.ts'

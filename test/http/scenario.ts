@@ -1,8 +1,8 @@
 // A scenario: what is asked, what must come back, and what must not appear. Run over real HTTP on a real store.
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { type FailureCode, reasonOf } from '../../src/tokens/errors.ts'
-import type { Store } from '../../src/tokens/store.ts'
+import { type FailureCode, reasonOf } from '../../src/tokens/model/errors.ts'
+import type { Store } from '../../src/tokens/service/store.ts'
 import { type Engine, type Estate, openedBefore } from '../support/estate.ts'
 import type { Ask, Heard } from '../support/http.ts'
 import { assertTellsNothing } from '../support/traces.ts'

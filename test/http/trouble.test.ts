@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import fs from 'node:fs'
 import { after, describe, type TestContext, test } from 'node:test'
-import { reasonOf } from '../../src/tokens/errors.ts'
+import { reasonOf } from '../../src/tokens/model/errors.ts'
 import { Estate, sqliteEngine } from '../support/estate.ts'
 import { bearer, closeConnections } from '../support/http.ts'
 import { failure } from './scenario.ts'

@@ -1,4 +1,4 @@
-// What every engine must do, whatever it is made of: the guarantees of src/tokens/store.ts, one by one. An engine's
+// What every engine must do, whatever it is made of: the guarantees of src/tokens/service/store.ts, one by one. An engine's
 // own test file hands over a function that opens an empty store.
 import { after, before, describe } from 'node:test'
 import { Estate, type OpenEmptyStore, type TestStore } from '../support/store.ts'

@@ -2,7 +2,7 @@
 import type { Latchkey } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
 import { type RunningServer, startServer } from '../../src/serve/serving.ts'
-import { COUNTED, type TokenUsage } from '../../src/tokens/model/usage.ts'
+import { COUNTED, type TokenUsage } from '../../src/tokens/usage/usage.ts'
 import { bearer, send } from '../support/http.ts'
 import { names } from '../support/oracle.ts'
 import { fc } from '../support/properties.ts'

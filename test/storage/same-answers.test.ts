@@ -11,7 +11,7 @@ import {
   type TokenRecord,
 } from '../../src/tokens/model/token.ts'
 import type { TokenRow } from '../../src/tokens/service/ports.ts'
-import type { Store } from '../../src/tokens/store.ts'
+import type { Store } from '../../src/tokens/service/store.ts'
 import { names as fewLetters, sorts } from '../support/oracle.ts'
 import { openEmptyPostgres, PATIENT } from '../support/postgres.ts'
 import { anyCharacter, fc } from '../support/properties.ts'

@@ -13,7 +13,7 @@ import { Connection, inTime } from '../../src/storage/sqlite/sqlite-connection.t
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts'
 import type { EndedThread } from '../../src/storage/sqlite/threads/restarting-thread.ts'
 import type { Account, TokenRecord } from '../../src/tokens/model/token.ts'
-import type { RequestScope, Store } from '../../src/tokens/store.ts'
+import type { RequestScope, Store } from '../../src/tokens/service/store.ts'
 import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
 import { credentialOf, Estate, FIRST_PAGE, updateToken } from '../support/store.ts'
 

@@ -4,8 +4,8 @@ import { openLatchkey } from '../../src/compose.ts'
 import { readProcessConfig } from '../../src/config.ts'
 import { Metrics } from '../../src/http/observe/metrics.ts'
 import { buildServer } from '../../src/http/server.ts'
-import { Registry } from '../../src/tokens/registry.ts'
-import type { Store } from '../../src/tokens/store.ts'
+import { Registry } from '../../src/tokens/service/registry.ts'
+import type { Store } from '../../src/tokens/service/store.ts'
 
 export async function serveAltered(alter: (store: Store) => Partial<Store>): Promise<void> {
   const config = readProcessConfig()

@@ -9,7 +9,7 @@ import type { Latchkey } from '../../src/compose.ts'
 import { type Config, readConfig } from '../../src/config.ts'
 import { type RunningServer, startServer } from '../../src/serve/serving.ts'
 import type { SubAccount, Token } from '../../src/tokens/model/token.ts'
-import type { BulkToken } from '../../src/tokens/operator.ts'
+import type { BulkToken } from '../../src/tokens/service/operator.ts'
 import { newCredential } from '../../src/tokens/trust/credential.ts'
 import { type Ask, bearer, closeConnections, type Heard, send } from './http.ts'
 

@@ -1,7 +1,7 @@
 // The states of rates and quotas in memory, by the real rule, with clocks that a test sets.
 import { setImmediate as turn } from 'node:timers/promises'
-import type { LimitStore } from '../../src/tokens/limiter.ts'
-import { type Ask, type Reserved, type RowAsk, reserve } from '../../src/tokens/model/limit.ts'
+import { type Ask, type Reserved, type RowAsk, reserve } from '../../src/tokens/limits/limit.ts'
+import type { LimitStore } from '../../src/tokens/limits/limiter.ts'
 import type { Limit } from '../../src/tokens/verify/policy.ts'
 
 export class Clock {

@@ -1,8 +1,8 @@
 // The domain on a real store of the embedded engine, with a clock that the test sets.
 import type { Caller } from '../../src/tokens/model/permissions.ts'
-import { Operator } from '../../src/tokens/operator.ts'
-import { Registry } from '../../src/tokens/registry.ts'
-import type { Store } from '../../src/tokens/store.ts'
+import { Operator } from '../../src/tokens/service/operator.ts'
+import { Registry } from '../../src/tokens/service/registry.ts'
+import type { Store } from '../../src/tokens/service/store.ts'
 import type { Parts } from '../../src/tokens/trust/parts.ts'
 import { openEmptySqlite, type TestSqlite } from './sqlite.ts'
 import { START } from './store.ts'

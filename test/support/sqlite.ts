@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts'
-import type { Revocations, StoreFiles } from '../../src/tokens/operator-ports.ts'
 import { KeyRing } from '../../src/tokens/trust/key-ring.ts'
 import { MasterKey, Stamps } from '../../src/tokens/trust/vault.ts'
+import type { Revocations, StoreFiles } from '../../src/tokens/upkeep/ports.ts'
 import type { TestStore } from './store.ts'
 
 export interface TestSqlite extends TestStore {

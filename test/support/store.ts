@@ -1,10 +1,9 @@
 // What a test needs of any engine's store: an empty one, the same one opened again, and an estate to put into it.
 import { randomBytes } from 'node:crypto'
-import { type NewBulk, orderedBy } from '../../src/tokens/bulk-plan.ts'
-import { NOTHING_DONE } from '../../src/tokens/model/bulk.ts'
-import type { Verifier } from '../../src/tokens/model/lease.ts'
-import type { PortalSession } from '../../src/tokens/model/portal.ts'
-import type { StoredSession } from '../../src/tokens/model/session.ts'
+import { NOTHING_DONE } from '../../src/tokens/bulk/bulk.ts'
+import { type NewBulk, orderedBy } from '../../src/tokens/bulk/plan.ts'
+import type { Expected } from '../../src/tokens/changes/plan.ts'
+import type { Origin } from '../../src/tokens/history/history.ts'
 import {
   type Account,
   type ListedToken,
@@ -14,13 +13,14 @@ import {
   type TokenRecord,
 } from '../../src/tokens/model/token.ts'
 import type { Rotation, TokenUpdate } from '../../src/tokens/model/update.ts'
-import type { StoredWebhook } from '../../src/tokens/model/webhook.ts'
-import type { Expected } from '../../src/tokens/plan.ts'
-import type { Origin } from '../../src/tokens/record/history.ts'
+import type { StoredSession } from '../../src/tokens/people/session.ts'
+import type { PortalSession } from '../../src/tokens/portal/session.ts'
 import type { TokenRow, TokenStore } from '../../src/tokens/service/ports.ts'
-import type { Store } from '../../src/tokens/store.ts'
+import type { Store } from '../../src/tokens/service/store.ts'
 import type { KeyRing } from '../../src/tokens/trust/key-ring.ts'
 import type { Stamps } from '../../src/tokens/trust/vault.ts'
+import type { Verifier } from '../../src/tokens/verifiers/lease.ts'
+import type { StoredWebhook } from '../../src/tokens/webhooks/webhook.ts'
 
 export interface TestStore {
   /** The store as it is open now; another object after `reopen`. */

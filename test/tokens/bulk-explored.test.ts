@@ -3,8 +3,6 @@
 // most, and restored once at most, and what others have done stays.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isUntouched, orderedBy, planBulk, planStep } from '../../src/tokens/bulk-plan.ts'
-import { Failure } from '../../src/tokens/errors.ts'
 import {
   type BulkAction,
   changeOf,
@@ -15,10 +13,12 @@ import {
   type StoredBulk,
   type StoredPart,
   undoing,
-} from '../../src/tokens/model/bulk.ts'
+} from '../../src/tokens/bulk/bulk.ts'
+import { isUntouched, orderedBy, planBulk, planStep } from '../../src/tokens/bulk/plan.ts'
+import { planTokenChange } from '../../src/tokens/changes/plan.ts'
+import { Failure } from '../../src/tokens/model/errors.ts'
 import { BULK_OPERATIONS, BULK_PARTS, TOKENS } from '../../src/tokens/model/tables.ts'
 import type { TokenRecord } from '../../src/tokens/model/token.ts'
-import { planTokenChange } from '../../src/tokens/plan.ts'
 import { restamp, type Stamped, stampOf } from '../../src/tokens/trust/stamp.ts'
 import { Stamps } from '../../src/tokens/trust/vault.ts'
 import { runs } from '../support/runs.ts'

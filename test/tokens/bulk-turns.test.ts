@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Latchkey, openLatchkey } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
-import { BulkWork } from '../../src/tokens/bulk-work.ts'
+import { BulkWork } from '../../src/tokens/bulk/work.ts'
 import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
 
 /** More than those whose steps are made at the same time. */

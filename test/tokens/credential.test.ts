@@ -1,7 +1,7 @@
 // The shape of credentials and account keys (decisions, part 2).
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { brokenCredentialRule } from '../../src/tokens/operator.ts'
+import { brokenCredentialRule } from '../../src/tokens/service/operator.ts'
 import { newCredential } from '../../src/tokens/trust/credential.ts'
 import { kindOfCredential } from '../../src/tokens/verify/credential-format.ts'
 import { anyCharacter, fc } from '../support/properties.ts'

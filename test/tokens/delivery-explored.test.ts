@@ -12,8 +12,8 @@ import {
   redelivered,
   settle,
   skipped,
-} from '../../src/tokens/model/delivery.ts'
-import type { StoredDelivery, StoredWebhook } from '../../src/tokens/model/webhook.ts'
+} from '../../src/tokens/webhooks/delivery.ts'
+import type { StoredDelivery, StoredWebhook } from '../../src/tokens/webhooks/webhook.ts'
 
 const HOUR = 3_600_000
 const OK: Outcome = { kind: 'delivered', responseStatus: 200 }

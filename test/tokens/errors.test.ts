@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nameSome } from '../../src/tokens/errors.ts'
+import { nameSome } from '../../src/tokens/model/errors.ts'
 
 test('a message names ten, and says how many more there are', () => {
   const ids = Array.from({ length: 12 }, (_, i) => `t${i}`)

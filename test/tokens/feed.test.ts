@@ -1,11 +1,11 @@
 // What those who wait for changes are told, on a real store that is changed while it is asked.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { Feed } from '../../src/tokens/feed.ts'
-import { FORGOTTEN_AFTER } from '../../src/tokens/model/actions.ts'
-import { covers } from '../../src/tokens/model/lease.ts'
+import { FORGOTTEN_AFTER } from '../../src/tokens/history/actions.ts'
 import type { Account, TokenRecord } from '../../src/tokens/model/token.ts'
-import type { Store } from '../../src/tokens/store.ts'
+import type { Store } from '../../src/tokens/service/store.ts'
+import { covers } from '../../src/tokens/verifiers/lease.ts'
+import { Feed } from '../../src/tokens/verifiers/news.ts'
 import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
 import { Estate, updateToken } from '../support/store.ts'
 

@@ -1,7 +1,6 @@
 // The chain of the history: whatever is done to its rows shows.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { SUB_ACCOUNTS } from '../../src/tokens/model/tables.ts'
 import {
   ChainCheck,
   type ChainEnd,
@@ -9,7 +8,8 @@ import {
   difference,
   headStamp,
   type StoredHistoryRow,
-} from '../../src/tokens/record/history.ts'
+} from '../../src/tokens/history/history.ts'
+import { SUB_ACCOUNTS } from '../../src/tokens/model/tables.ts'
 import type { Stamped } from '../../src/tokens/trust/stamp.ts'
 import { newStoreSecret, Stamps } from '../../src/tokens/trust/vault.ts'
 

@@ -3,10 +3,10 @@
 // explores the store itself.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type Plan, planSubAccountUpdate, planTokenChange, type TokenChange } from '../../src/tokens/changes/plan.ts'
+import type { Origin } from '../../src/tokens/history/history.ts'
 import { SUB_ACCOUNTS, TOKENS } from '../../src/tokens/model/tables.ts'
 import type { RetiredCredential, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
-import { type Plan, planSubAccountUpdate, planTokenChange, type TokenChange } from '../../src/tokens/plan.ts'
-import type { Origin } from '../../src/tokens/record/history.ts'
 import {
   compareJournal,
   firstLine,

@@ -1,7 +1,7 @@
 // What of a verifier's call is understood: what is not costs itself, never the lease.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { MOST_RECENT, MOST_REPORTS, MOST_USES, readLeaseCall } from '../../src/tokens/model/lease-fields.ts'
+import { MOST_RECENT, MOST_REPORTS, MOST_USES, readLeaseCall } from '../../src/tokens/verifiers/lease-fields.ts'
 
 const LEASE = { lease: 'vfr_1', position: 'p' }
 const SEEN = { reason: null, address: '203.0.113.9', agoMs: 5 }

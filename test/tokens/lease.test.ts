@@ -10,7 +10,7 @@ import {
   standingOf,
   toForget,
   type Verifier,
-} from '../../src/tokens/model/lease.ts'
+} from '../../src/tokens/verifiers/lease.ts'
 
 const verifier = (fields: Partial<Verifier> = {}): Verifier => ({
   id: 'vfr_1',

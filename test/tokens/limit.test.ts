@@ -1,7 +1,7 @@
 // The rule of rates and quotas: what a reservation gets from a state, and what it leaves.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { batchOf, leftOf, type RowAnswer, type RowAsk, reserve } from '../../src/tokens/model/limit.ts'
+import { batchOf, leftOf, type RowAnswer, type RowAsk, reserve } from '../../src/tokens/limits/limit.ts'
 import type { Limit } from '../../src/tokens/verify/policy.ts'
 import { acceptedOf, askFor, quota, rate } from '../support/limits.ts'
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { Failure } from '../../src/tokens/errors.ts'
-import { Limiter, type LimitVerdict } from '../../src/tokens/limiter.ts'
-import { type Ask, type LimitUse, leftOf, type Reserved } from '../../src/tokens/model/limit.ts'
+import { type Ask, type LimitUse, leftOf, type Reserved } from '../../src/tokens/limits/limit.ts'
+import { Limiter, type LimitVerdict } from '../../src/tokens/limits/limiter.ts'
+import { Failure } from '../../src/tokens/model/errors.ts'
 import type { Limit } from '../../src/tokens/verify/policy.ts'
 import { Clock, MemoryLimits, quota, rate } from '../support/limits.ts'
 

@@ -2,8 +2,8 @@
 // shares no code with the rule says how much that may have been.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Limiter } from '../../src/tokens/limiter.ts'
-import type { Ask, LimitUse, Reserved } from '../../src/tokens/model/limit.ts'
+import type { Ask, LimitUse, Reserved } from '../../src/tokens/limits/limit.ts'
+import { Limiter } from '../../src/tokens/limits/limiter.ts'
 import type { Limit } from '../../src/tokens/verify/policy.ts'
 import { Clock, MemoryLimits, rate } from '../support/limits.ts'
 import { runs } from '../support/runs.ts'

@@ -2,7 +2,7 @@
 // they take a bounded memory.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { RecentVerifications } from '../../src/tokens/record/recent-verifications.ts'
+import { RecentVerifications } from '../../src/tokens/usage/recent-verifications.ts'
 import {
   MOST_KEPT,
   mergeRecent,

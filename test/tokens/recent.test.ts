@@ -1,7 +1,7 @@
 // The cache of bounded size: what it keeps, and that it stays bounded.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Recent } from '../../src/tokens/recent.ts'
+import { Recent } from '../../src/tokens/model/clock-cache.ts'
 import { fc } from '../support/properties.ts'
 import { runs } from '../support/runs.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Account } from '../../src/tokens/model/token.ts'
-import { Renewals } from '../../src/tokens/renewals.ts'
+import { Renewals } from '../../src/tokens/verifiers/renewals.ts'
 import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
 import { Estate } from '../support/store.ts'
 

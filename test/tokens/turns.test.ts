@@ -1,7 +1,7 @@
 // Work of one account at a time.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Turns } from '../../src/tokens/turns.ts'
+import { Turns } from '../../src/tokens/usage/turns.ts'
 
 /** Work that ends when the test says so. */
 function held() {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { failure } from '../../src/tokens/errors.ts'
+import { failure } from '../../src/tokens/model/errors.ts'
 import {
   COUNTED,
   DAY_MS,
@@ -13,8 +13,8 @@ import {
   toBuckets,
   type UsageReport,
   usageQuestion,
-} from '../../src/tokens/model/usage.ts'
-import { UsageCounts } from '../../src/tokens/record/usage-counts.ts'
+} from '../../src/tokens/usage/usage.ts'
+import { UsageCounts } from '../../src/tokens/usage/usage-counts.ts'
 import { openEmptySqlite } from '../support/sqlite.ts'
 
 const NOW = Date.UTC(2031, 5, 15, 13, 30)

@@ -1,7 +1,7 @@
 // Last uses: gathered, written in batches, and not lost when a write fails.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LastUses } from '../../src/tokens/record/uses.ts'
+import { LastUses } from '../../src/tokens/usage/uses.ts'
 import { openEmptySqlite } from '../support/sqlite.ts'
 import { Estate } from '../support/store.ts'
 

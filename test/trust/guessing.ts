@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import { Registry } from '../../src/tokens/registry.ts'
+import { Registry } from '../../src/tokens/service/registry.ts'
 import { newCredential } from '../../src/tokens/trust/credential.ts'
 import { anAccount, openService, type TestService } from '../support/service.ts'
 

@@ -12,6 +12,13 @@ import {
   newMemory,
   type Times,
 } from '../../client/verifier/memory.ts'
+import { planTokenChange, type TokenChange } from '../../src/tokens/changes/plan.ts'
+import type { Origin } from '../../src/tokens/history/history.ts'
+import { TOKENS } from '../../src/tokens/model/tables.ts'
+import type { TokenRecord } from '../../src/tokens/model/token.ts'
+import { type Revocation, replayedChange } from '../../src/tokens/trust/revocations.ts'
+import { type Stamped, stampOf } from '../../src/tokens/trust/stamp.ts'
+import { Stamps } from '../../src/tokens/trust/vault.ts'
 import {
   covers,
   MARGIN_MS,
@@ -20,14 +27,7 @@ import {
   toForget,
   unknownLease,
   type Verifier,
-} from '../../src/tokens/model/lease.ts'
-import { TOKENS } from '../../src/tokens/model/tables.ts'
-import type { TokenRecord } from '../../src/tokens/model/token.ts'
-import { planTokenChange, type TokenChange } from '../../src/tokens/plan.ts'
-import type { Origin } from '../../src/tokens/record/history.ts'
-import { type Revocation, replayedChange } from '../../src/tokens/trust/revocations.ts'
-import { type Stamped, stampOf } from '../../src/tokens/trust/stamp.ts'
-import { Stamps } from '../../src/tokens/trust/vault.ts'
+} from '../../src/tokens/verifiers/lease.ts'
 import { readyEntry } from '../../src/tokens/verify/entry.ts'
 
 /** Each breaks one rule: a sequence must be found after which somebody gets in. */

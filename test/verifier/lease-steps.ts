@@ -1,5 +1,5 @@
 // What can happen next to instances of the service and to verifiers. The deciding code of both sides is the real one
-// (client/verifier/memory.ts, src/tokens/model/lease.ts); the store, the network and the clocks are plain data here. Any message may
+// (client/verifier/memory.ts, src/tokens/verifiers/lease.ts); the store, the network and the clocks are plain data here. Any message may
 // be late or lost, any process may be frozen between two steps, and a verifier's machine may be suspended.
 import {
   answered,
@@ -23,7 +23,7 @@ import {
   standingOf,
   toForget,
   type Verifier,
-} from '../../src/tokens/model/lease.ts'
+} from '../../src/tokens/verifiers/lease.ts'
 import { readyEntry } from '../../src/tokens/verify/entry.ts'
 
 /** Each breaks one rule of the protocol: the search must find a verification that shows an older state. */

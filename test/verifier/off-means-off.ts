@@ -263,7 +263,7 @@ const CONTROLS: readonly (readonly [
     'changes that do not wait for verifiers',
     {
       service: {
-        file: 'tokens/confirmation.ts',
+        file: 'tokens/verifiers/confirmation.ts',
         from: 'if (verifiers.length === 0)',
         to: 'if (verifiers.length >= 0)',
       },

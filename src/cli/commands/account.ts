@@ -1,6 +1,6 @@
 // Main accounts.
 import { type Command, Option } from 'commander'
-import { OperatorError } from '../../tokens/errors.ts'
+import { OperatorError } from '../../tokens/model/errors.ts'
 import { addPaging, type OnStore, pageOf, show, showPage } from '../command.ts'
 import { UsageError } from '../terminal/exit-codes.ts'
 import { printable, type Streams } from '../terminal/output.ts'

@@ -1,8 +1,8 @@
 // The same change of all tokens that a filter matches.
 import { type Command, InvalidArgumentError } from 'commander'
 import type { BulkOperation, BulkPreview, BulkRequest } from '../../../client/latchkey-client.ts'
-import { OperatorError } from '../../tokens/errors.ts'
-import type { BulkAction } from '../../tokens/model/bulk.ts'
+import type { BulkAction } from '../../tokens/bulk/bulk.ts'
+import { OperatorError } from '../../tokens/model/errors.ts'
 import { addAccount, addPaging, type OnTarget, show, showPage } from '../command.ts'
 import type { Target } from '../target.ts'
 import { UsageError } from '../terminal/exit-codes.ts'

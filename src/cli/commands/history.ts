@@ -1,7 +1,7 @@
 // The history of an account or of one token.
 import { type Command, Option } from 'commander'
-import { OperatorError } from '../../tokens/errors.ts'
-import { ACTIONS } from '../../tokens/model/actions.ts'
+import { ACTIONS } from '../../tokens/history/actions.ts'
+import { OperatorError } from '../../tokens/model/errors.ts'
 import { addPaging, type OnStore, type OnTarget, showPage } from '../command.ts'
 import { verifyHistory } from '../store/doctor.ts'
 import type { Target } from '../target.ts'

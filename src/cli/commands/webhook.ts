@@ -1,7 +1,7 @@
 // Webhooks of an account, and what was sent to them.
 import { type Command, Option } from 'commander'
 import { STATUSES, type Status } from '../../tokens/model/token.ts'
-import { ORDERS, type Ordering } from '../../tokens/model/webhook.ts'
+import { ORDERS, type Ordering } from '../../tokens/webhooks/webhook.ts'
 import { addAccount, addPaging, type OnTarget, show, showPage } from '../command.ts'
 import { UsageError } from '../terminal/exit-codes.ts'
 import { toRow } from '../terminal/views.ts'

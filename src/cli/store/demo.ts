@@ -3,7 +3,7 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Latchkey } from '../../compose.ts'
 import { replacePrivate } from '../../process/private-file.ts'
-import type { BulkToken, Operator } from '../../tokens/operator.ts'
+import type { BulkToken, Operator } from '../../tokens/service/operator.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 

@@ -1,11 +1,11 @@
 // Examines the store and reports what is wrong. Repairs nothing, but opening the store migrates it, as in every command.
 import type { Latchkey } from '../../compose.ts'
-import { nameSome } from '../../tokens/errors.ts'
+import { ChainCheck } from '../../tokens/history/history.ts'
+import { nameSome } from '../../tokens/model/errors.ts'
 import { HISTORY_HEADS } from '../../tokens/model/tables.ts'
-import type { Damage, Revocations } from '../../tokens/operator-ports.ts'
-import { ChainCheck } from '../../tokens/record/history.ts'
 import { type OnPhase, partsOf } from '../../tokens/upkeep/copy.ts'
 import { BROKEN_JOURNAL, DAMAGED, type Examined, examineRows, type Totals } from '../../tokens/upkeep/examination.ts'
+import type { Damage, Revocations } from '../../tokens/upkeep/ports.ts'
 import { formatDuration } from '../terminal/progress.ts'
 import { obstacleMessage } from './backup-commands.ts'
 

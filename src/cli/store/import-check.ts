@@ -1,10 +1,11 @@
 // Whether a line of an import can become a token: by itself, next to the lines before it, and next to what is in the store.
-import { Failure, reasonOf } from '../../tokens/errors.ts'
+
+import { Recent } from '../../tokens/model/clock-cache.ts'
+import { Failure, reasonOf } from '../../tokens/model/errors.ts'
 import { decodeText } from '../../tokens/model/fields.ts'
 import type { Account } from '../../tokens/model/token.ts'
 import { newTokenFields } from '../../tokens/model/update.ts'
-import type { BulkToken, Operator } from '../../tokens/operator.ts'
-import { Recent } from '../../tokens/recent.ts'
+import type { BulkToken, Operator } from '../../tokens/service/operator.ts'
 import { readLine } from './import-line.ts'
 import { SeenTexts } from './seen-texts.ts'
 

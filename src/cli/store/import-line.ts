@@ -1,10 +1,10 @@
 // A file to import: one JSON object per line.
 import { createReadStream } from 'node:fs'
-import { Failure, OperatorError } from '../../tokens/errors.ts'
+import { Failure, OperatorError } from '../../tokens/model/errors.ts'
 import { type FieldReader, idField, readNew, repeatsField, timeField } from '../../tokens/model/fields.ts'
 import type { Timestamp } from '../../tokens/model/token.ts'
 import { TOKEN_FIELDS } from '../../tokens/model/update.ts'
-import { type BulkToken, brokenCredentialRule } from '../../tokens/operator.ts'
+import { type BulkToken, brokenCredentialRule } from '../../tokens/service/operator.ts'
 import { isObject } from '../../tokens/verify/is-object.ts'
 
 type ImportLine = Omit<BulkToken, 'accountId'>

@@ -1,9 +1,9 @@
 // Imports tokens from a file, one JSON object per line. The whole file is checked before anything is written. Writing uses
 // short transactions, so that a running server keeps responding, and a second run continues where the first ended.
 import { statSync } from 'node:fs'
-import { Failure, OperatorError } from '../../tokens/errors.ts'
-import type { BulkToken, Operator } from '../../tokens/operator.ts'
-import { IMPORTED } from '../../tokens/record/history.ts'
+import { IMPORTED } from '../../tokens/history/history.ts'
+import { Failure, OperatorError } from '../../tokens/model/errors.ts'
+import type { BulkToken, Operator } from '../../tokens/service/operator.ts'
 import type { Output } from '../terminal/output.ts'
 import { startBytes, startProgress } from '../terminal/progress.ts'
 import { type Checked, compareWithStore, makeChecker, makeRepeatCheck } from './import-check.ts'

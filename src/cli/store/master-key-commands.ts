@@ -1,6 +1,6 @@
 // Rotates the master key while servers use the store.
 import type { Command } from 'commander'
-import { Failure, OperatorError } from '../../tokens/errors.ts'
+import { Failure, OperatorError } from '../../tokens/model/errors.ts'
 import type { RotationReport } from '../../tokens/upkeep/master-key-rotation.ts'
 import type { OnStore } from '../command.ts'
 import type { Output } from '../terminal/output.ts'

@@ -1,7 +1,7 @@
 // Creates synthetic accounts and tokens, for tests and measurements.
 import { setImmediate } from 'node:timers/promises'
-import { Failure, OperatorError } from '../../tokens/errors.ts'
-import type { Operator } from '../../tokens/operator.ts'
+import { Failure, OperatorError } from '../../tokens/model/errors.ts'
+import type { Operator } from '../../tokens/service/operator.ts'
 import type { Output } from '../terminal/output.ts'
 import { startProgress } from '../terminal/progress.ts'
 import { Waiting } from './waiting.ts'

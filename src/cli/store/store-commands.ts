@@ -1,6 +1,6 @@
 // The store as a whole: migrate, import, seed, doctor.
 import type { Command } from 'commander'
-import { OperatorError } from '../../tokens/errors.ts'
+import { OperatorError } from '../../tokens/model/errors.ts'
 import type { OnStore } from '../command.ts'
 import { showPhases } from '../terminal/progress.ts'
 import { readCount } from '../terminal/values.ts'

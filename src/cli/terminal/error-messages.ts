@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { explainStoreAccess } from '../../compose.ts'
 import { readProcessConfig } from '../../config.ts'
 import { explainAccess } from '../../process/explain-access.ts'
-import { Failure } from '../../tokens/errors.ts'
+import { Failure } from '../../tokens/model/errors.ts'
 import { DAMAGED } from '../../tokens/upkeep/examination.ts'
 
 const DATA_DIR_ADVICE =

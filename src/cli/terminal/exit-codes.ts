@@ -1,6 +1,6 @@
 // What the exit code of a command says, and the errors of commands that have one of their own.
 import { CommanderError } from 'commander'
-import { Failure, StoreUnreachable } from '../../tokens/errors.ts'
+import { Failure, StoreUnreachable } from '../../tokens/model/errors.ts'
 
 /** `nothingFound`: of `find`, which has read everything. Nothing else has it: a search that failed must not look like an all-clear. */
 export const EXIT = { done: 0, refused: 1, usage: 2, unreachable: 3, notAllowed: 4, nothingFound: 5 } as const

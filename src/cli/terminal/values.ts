@@ -1,11 +1,11 @@
 // Reads the values of options and of standard input, by the same rules as over HTTP.
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { isPlainHttp, serverUrl } from '../../config.ts'
-import { OperatorError } from '../../tokens/errors.ts'
+import { OperatorError } from '../../tokens/model/errors.ts'
 import { emailField, type FieldReader, nameField, statusField } from '../../tokens/model/fields.ts'
 import { parseTime, UNITS_MS } from '../../tokens/model/times.ts'
 import { STATUSES, type Timestamp } from '../../tokens/model/token.ts'
-import { brokenCredentialRule } from '../../tokens/operator.ts'
+import { brokenCredentialRule } from '../../tokens/service/operator.ts'
 import { UsageError } from './exit-codes.ts'
 import type { Output, Streams } from './output.ts'
 

@@ -1,6 +1,6 @@
 // The bearer in a request, and the caller that the request was authenticated as.
 import type { FastifyRequest } from 'fastify'
-import { Failure } from '../../tokens/errors.ts'
+import { Failure } from '../../tokens/model/errors.ts'
 import type { Caller } from '../../tokens/model/permissions.ts'
 import { countHeaders } from '../protocol/client-error.ts'
 

@@ -1,7 +1,7 @@
 // The account key of an introspection request: a bearer, or the secret of an OAuth client (RFC 6749, 2.3.1), by HTTP Basic
 // or in the form. The client id is ignored: the key identifies the account.
 import type { FastifyRequest } from 'fastify'
-import { Failure } from '../../tokens/errors.ts'
+import { Failure } from '../../tokens/model/errors.ts'
 import { decodeText } from '../../tokens/model/fields.ts'
 import { countHeaders } from '../protocol/client-error.ts'
 import { bearerOf } from './caller.ts'

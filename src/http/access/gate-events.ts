@@ -1,7 +1,7 @@
-// What the answer to a change has to do with verifiers that must confirm it: see tokens/gate.ts.
+// What the answer to a change has to do with verifiers that must confirm it: see tokens/verifiers/gate.ts.
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { GateEvents } from '../../tokens/gate.ts'
 import { seesVerifiers } from '../../tokens/model/permissions.ts'
+import type { GateEvents } from '../../tokens/verifiers/gate.ts'
 
 /** Longer than a change can wait for verifiers; the usual limit is for clients that read nothing of their response. */
 const CONFIRMATION_MS = 90_000

@@ -2,7 +2,7 @@
 // Claims that match no grant give no access.
 import type { Logger } from 'pino'
 import type { Claims } from '../../operations/operation.ts'
-import { failure, nameSome, OperatorError } from '../../tokens/errors.ts'
+import { failure, nameSome, OperatorError } from '../../tokens/model/errors.ts'
 import {
   flagField,
   type Permissions,
@@ -11,7 +11,7 @@ import {
   type Role,
   subAccountsField,
 } from '../../tokens/model/permissions.ts'
-import type { Registry } from '../../tokens/registry.ts'
+import type { Registry } from '../../tokens/service/registry.ts'
 import { isObject } from '../../tokens/verify/is-object.ts'
 import { watchedFile } from './watched-file.ts'
 

@@ -9,11 +9,11 @@ import {
   type JWTVerifyGetKey,
   jwtVerify,
 } from 'jose'
-import { Failure, failure, OperatorError } from '../../tokens/errors.ts'
+import { Failure, failure, OperatorError } from '../../tokens/model/errors.ts'
 import { BY_JWT, type Caller, EVERYTHING, type Permissions } from '../../tokens/model/permissions.ts'
 import { toDate } from '../../tokens/model/times.ts'
 import { brokenNameRule, type Timestamp } from '../../tokens/model/token.ts'
-import type { Registry } from '../../tokens/registry.ts'
+import type { Registry } from '../../tokens/service/registry.ts'
 import { type GrantsFile, grantedTo, trustedClaims } from './grants.ts'
 import { watchedFile } from './watched-file.ts'
 

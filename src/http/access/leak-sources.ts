@@ -2,7 +2,7 @@
 // bytes of the body.
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
-import { failure } from '../../tokens/errors.ts'
+import { failure } from '../../tokens/model/errors.ts'
 import { LocalLimiter, type RateLimit, type RateLimiter } from '../../tokens/trust/rate-limit.ts'
 import { isObject } from '../../tokens/verify/is-object.ts'
 import { HttpFailure } from '../protocol/failures.ts'

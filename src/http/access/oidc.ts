@@ -2,7 +2,7 @@
 import * as client from 'openid-client'
 import type { Claims } from '../../operations/operation.ts'
 import { brokenNameRule, normalizeName } from '../../tokens/model/token.ts'
-import type { Person } from '../../tokens/sessions.ts'
+import type { Person } from '../../tokens/people/sessions.ts'
 import { trustedClaims } from './grants.ts'
 import { CALLBACK, type IdentityProvider, type LoginSecrets, type RefusalKind, SignInRefused } from './session.ts'
 

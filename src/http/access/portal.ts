@@ -2,9 +2,9 @@
 // such a page read.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../../tokens/model/permissions.ts'
-import type { PortalSession } from '../../tokens/model/portal.ts'
-import type { Portal } from '../../tokens/portal.ts'
-import type { RightsIn } from '../../tokens/sessions.ts'
+import type { RightsIn } from '../../tokens/people/sessions.ts'
+import type { Portal } from '../../tokens/portal/portal.ts'
+import type { PortalSession } from '../../tokens/portal/session.ts'
 import { HttpFailure } from '../protocol/failures.ts'
 
 declare module 'fastify' {

@@ -1,6 +1,6 @@
 // Rate limits: per account key, per address, and per address for failed authentication. None unless configured.
 import type { FastifyRequest } from 'fastify'
-import { Failure } from '../../tokens/errors.ts'
+import { Failure } from '../../tokens/model/errors.ts'
 import type { Caller } from '../../tokens/model/permissions.ts'
 import type { RateLimiter, RateLimitRules } from '../../tokens/trust/rate-limit.ts'
 import { HttpFailure } from '../protocol/failures.ts'

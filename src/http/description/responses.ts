@@ -2,7 +2,7 @@
 import type { FastifySchema } from 'fastify'
 import type { ObjectSchema } from '../../operations/operation.ts'
 import { isWrite, JSON_TYPE, type Operation, rightsOf } from '../../operations/operation.ts'
-import { type FailureCode, reasonOf } from '../../tokens/errors.ts'
+import { type FailureCode, reasonOf } from '../../tokens/model/errors.ts'
 import { notAllowed, RIGHTS, type Right } from '../../tokens/model/permissions.ts'
 import { failureBody, unauthenticatedBody } from '../../tokens/verify/answer.ts'
 import { MERGE_PATCH_TYPE } from '../protocol/body.ts'

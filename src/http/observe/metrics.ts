@@ -8,13 +8,13 @@ import {
   type Metric,
   Registry,
 } from 'prom-client'
-import type { Outcome } from '../../tokens/model/delivery.ts'
 import type { Timestamp } from '../../tokens/model/token.ts'
 import type { CountStore } from '../../tokens/service/ports.ts'
-import type { Store } from '../../tokens/store.ts'
+import type { Store } from '../../tokens/service/store.ts'
+import type { Decision } from '../../tokens/service/verification.ts'
 import type { RateLimiter } from '../../tokens/trust/rate-limit.ts'
 import { TAMPERED_KINDS, type Tampered } from '../../tokens/trust/stamp.ts'
-import type { Decision } from '../../tokens/verification.ts'
+import type { Outcome } from '../../tokens/webhooks/delivery.ts'
 import { Durations } from './durations.ts'
 import { type CountSettings, tokenCounter } from './token-counts.ts'
 import { type WatchedWebhooks, type WebhookCounts, webhookCounter } from './webhook-counts.ts'

@@ -3,10 +3,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { unknownNamesCheck } from '../../operations/unknown-names.ts'
-import { Failure } from '../../tokens/errors.ts'
+import { Failure } from '../../tokens/model/errors.ts'
 import type { RawQuery } from '../../tokens/model/page.ts'
-import type { StoredSession } from '../../tokens/model/session.ts'
-import { type Person, personId } from '../../tokens/sessions.ts'
+import type { StoredSession } from '../../tokens/people/session.ts'
+import { type Person, personId } from '../../tokens/people/sessions.ts'
 import { isObject } from '../../tokens/verify/is-object.ts'
 import { addressOf } from '../access/client-address.ts'
 import {

@@ -1,6 +1,6 @@
 // What a credential is, for gateways and services (RFC 7662).
 import { Type } from 'typebox'
-import { Failure } from '../../tokens/errors.ts'
+import { Failure } from '../../tokens/model/errors.ts'
 import { readOnce } from '../../tokens/model/page.ts'
 import { type Caller, requireRight, seesToken } from '../../tokens/model/permissions.ts'
 import type { Verdict } from '../../tokens/trust/verdict.ts'

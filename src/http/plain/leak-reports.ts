@@ -2,9 +2,9 @@
 // Off unless configured; what they are answered tells nothing about what exists.
 import type { FastifyRequest } from 'fastify'
 import { JSON_TYPE, TEXT_TYPE } from '../../operations/operation.ts'
+import type { Origin } from '../../tokens/history/history.ts'
 import { readFindings, readMatches, readReport } from '../../tokens/leaks/reports.ts'
 import { type Right, requireRight, sees } from '../../tokens/model/permissions.ts'
-import type { Origin } from '../../tokens/record/history.ts'
 import type { RateLimit, RateLimiter } from '../../tokens/trust/rate-limit.ts'
 import { type Admit, bearerOf, callerOf } from '../access/caller.ts'
 import { addressOf, networkOf } from '../access/client-address.ts'

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify'
 import { JSON_TYPE, TEXT_TYPE } from '../../operations/operation.ts'
-import { Failure } from '../../tokens/errors.ts'
+import { Failure } from '../../tokens/model/errors.ts'
 import { decodeText, repeatsField } from '../../tokens/model/fields.ts'
 import type { BufferedMemory } from './buffered-memory.ts'
 import { BODY_REASONS, HttpFailure } from './failures.ts'

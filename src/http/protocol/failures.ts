@@ -1,5 +1,5 @@
 // The one table from a failure to its response. Any other error is a 500 without detail.
-import { Failure, type FailureCode } from '../../tokens/errors.ts'
+import { Failure, type FailureCode } from '../../tokens/model/errors.ts'
 import { ERROR_HEADER, failureBody, REFUSED, unauthenticated } from '../../tokens/verify/answer.ts'
 
 interface FailureAnswer {

@@ -2,7 +2,7 @@
 import { BY_JWT, BY_OIDC, type Caller, type Permissions } from '../../tokens/model/permissions.ts'
 import { toTime } from '../../tokens/model/times.ts'
 import type { Account } from '../../tokens/model/token.ts'
-import type { Overview } from '../../tokens/registry.ts'
+import type { Overview } from '../../tokens/service/registry.ts'
 import { subAccountToWire } from '../sub-accounts/document.ts'
 import { subAccountOfToken } from '../tokens/document.ts'
 

@@ -1,5 +1,5 @@
 // Bulk operations: order, watch and undo them.
-import { readBulkRequest } from '../../tokens/model/bulk.ts'
+import { readBulkRequest } from '../../tokens/bulk/bulk.ts'
 import { readPageRequest } from '../../tokens/model/page.ts'
 import { readIdempotencyKey } from '../conditions.ts'
 import { type Answered, type Input, listed, type Service } from '../operation.ts'

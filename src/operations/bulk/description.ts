@@ -1,6 +1,6 @@
 // Bulk operations: order, watch and undo them.
 import { Type } from 'typebox'
-import { reasonOf } from '../../tokens/errors.ts'
+import { reasonOf } from '../../tokens/model/errors.ts'
 import { BAD_PAGE } from '../../tokens/model/page.ts'
 import { operationsOf } from '../operation.ts'
 import { IDEMPOTENCY_KEY, NOT_YOURS, PageParameters } from '../schemas.ts'

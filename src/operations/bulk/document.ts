@@ -1,6 +1,7 @@
 // Bulk operations as they are sent and printed.
-import type { BulkPreview } from '../../tokens/bulk.ts'
-import { filterOf, type StoredBulk } from '../../tokens/model/bulk.ts'
+
+import { filterOf, type StoredBulk } from '../../tokens/bulk/bulk.ts'
+import type { BulkPreview } from '../../tokens/bulk/orders.ts'
 import { toTime, toTimeOrNull } from '../../tokens/model/times.ts'
 import { subAccountOfToken } from '../tokens/document.ts'
 

@@ -1,6 +1,6 @@
 // The schemas of bulk operations.
 import { Type } from 'typebox'
-import { BULK_ACTIONS, MAX_BULK_IDS, MAX_REASON_CHARACTERS } from '../../tokens/model/bulk.ts'
+import { BULK_ACTIONS, MAX_BULK_IDS, MAX_REASON_CHARACTERS } from '../../tokens/bulk/bulk.ts'
 import { count, oneOf, orNull, pageFields, text, time, timeOrNull } from '../schemas.ts'
 import { ExtraFilters, Filters } from '../tokens/parameters.ts'
 import { Token } from '../tokens/schemas.ts'

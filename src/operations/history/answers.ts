@@ -1,7 +1,8 @@
 // The history of one token, or of the whole account.
-import { Failure } from '../../tokens/errors.ts'
+
+import { type HistoryRequest, readHistoryQuery } from '../../tokens/history/history.ts'
+import { Failure } from '../../tokens/model/errors.ts'
 import { type RawQuery, readOnce } from '../../tokens/model/page.ts'
-import { type HistoryRequest, readHistoryQuery } from '../../tokens/record/history.ts'
 import type { Input, Service } from '../operation.ts'
 import { historyToWire, idsIn } from './document.ts'
 

@@ -1,9 +1,9 @@
 // The history of one token, or of the whole account.
 import { Type } from 'typebox'
-import { reasonOf } from '../../tokens/errors.ts'
-import { ACTIONS } from '../../tokens/model/actions.ts'
+import { ACTIONS } from '../../tokens/history/actions.ts'
+import { EFFECTS, NOT_A_POSITION } from '../../tokens/history/history.ts'
+import { reasonOf } from '../../tokens/model/errors.ts'
 import { NOT_A_TIME } from '../../tokens/model/times.ts'
-import { EFFECTS, NOT_A_POSITION } from '../../tokens/record/history.ts'
 import { operationsOf } from '../operation.ts'
 import { PageParameters } from '../schemas.ts'
 import { TokenId } from '../tokens/schemas.ts'

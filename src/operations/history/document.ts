@@ -1,8 +1,8 @@
 // The history as it is sent and printed.
 
+import type { Facts, ListedHistoryRow } from '../../tokens/history/history.ts'
 import type { Page } from '../../tokens/model/page.ts'
 import { toTime } from '../../tokens/model/times.ts'
-import type { Facts, ListedHistoryRow } from '../../tokens/record/history.ts'
 import type { SentRow } from '../../tokens/webhooks/ports.ts'
 
 /** `names`: the present names of what `idsIn` finds. `positionOf`: the `seq` of a row as the caller may know it. */

@@ -1,5 +1,5 @@
 // The history as CSV.
-import { readHistoryQuery } from '../../tokens/record/history.ts'
+import { readHistoryQuery } from '../../tokens/history/history.ts'
 import type { Columns } from '../csv.ts'
 import { type BeginExport, exportOf, withoutPages } from '../export.ts'
 import { historyToWire, idsIn } from './document.ts'

@@ -1,6 +1,6 @@
 // The history as it is sent.
 import { Type } from 'typebox'
-import { ACTIONS } from '../../tokens/model/actions.ts'
+import { ACTIONS } from '../../tokens/history/actions.ts'
 import type { Json, JsonObject } from '../../tokens/model/fields.ts'
 import { count, oneOf, orNull, pageFields, text, time } from '../schemas.ts'
 

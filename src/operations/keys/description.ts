@@ -1,6 +1,6 @@
 // Account keys: list, create with rights, revoke.
 import { Type } from 'typebox'
-import { reasonOf } from '../../tokens/errors.ts'
+import { reasonOf } from '../../tokens/model/errors.ts'
 import { BAD_PAGE } from '../../tokens/model/page.ts'
 import { ROLES } from '../../tokens/model/permissions.ts'
 import { MAX_NAME_CHARACTERS } from '../../tokens/model/token.ts'

@@ -1,5 +1,5 @@
 // An account switches off what stands in a text. What others report is in http/plain/leak-reports.ts.
-import { Failure } from '../../tokens/errors.ts'
+import { Failure } from '../../tokens/model/errors.ts'
 import { type FieldReader, readNew } from '../../tokens/model/fields.ts'
 import { type RawQuery, readOnce } from '../../tokens/model/page.ts'
 import { flagField } from '../../tokens/model/permissions.ts'

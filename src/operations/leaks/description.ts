@@ -1,8 +1,8 @@
 // Leaked credentials: an account switches off what stands in a text.
 import { Type } from 'typebox'
-import { reasonOf } from '../../tokens/errors.ts'
 import { IN_UTF_16 } from '../../tokens/leaks/candidates.ts'
 import { MAX_TEXT_BYTES, TOO_MANY_TEXTS } from '../../tokens/leaks/texts-in-memory.ts'
+import { reasonOf } from '../../tokens/model/errors.ts'
 import { JSON_TYPE, operationsOf, TEXT_TYPE } from '../operation.ts'
 import { IDEMPOTENCY_KEY } from '../schemas.ts'
 import { Token } from '../tokens/schemas.ts'

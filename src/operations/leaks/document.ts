@@ -1,5 +1,5 @@
 // What was found in a text, as it is sent and printed.
-import type { LeakReport } from '../../tokens/leaks.ts'
+import type { LeakReport } from '../../tokens/leaks/leaks.ts'
 import { subAccountOfToken } from '../tokens/document.ts'
 
 export function leakToWire({ found, disabled }: LeakReport) {

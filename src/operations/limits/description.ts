@@ -1,7 +1,7 @@
 // What policies do: to one token, and what another policy would do to the tokens of a sub-account.
 import { Type } from 'typebox'
-import { reasonOf } from '../../tokens/errors.ts'
 import { NOT_AN_ADDRESS } from '../../tokens/model/access.ts'
+import { reasonOf } from '../../tokens/model/errors.ts'
 import { operationsOf } from '../operation.ts'
 import { count, NOT_YOURS, oneOf, timeOrNull } from '../schemas.ts'
 import { SubAccountId } from '../sub-accounts/schemas.ts'

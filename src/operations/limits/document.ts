@@ -1,7 +1,7 @@
 // What policies do to tokens, as it is sent and printed.
 import { toTimeOrNull } from '../../tokens/model/times.ts'
-import type { PolicyImpact } from '../../tokens/policy-impact.ts'
-import type { Explanation } from '../../tokens/verification.ts'
+import type { PolicyImpact } from '../../tokens/service/policy-impact.ts'
+import type { Explanation } from '../../tokens/service/verification.ts'
 import { reasonToWire } from '../verification/document.ts'
 
 export function explanationToWire({ accepted, reason, decidedBy, scopes, limits }: Explanation) {

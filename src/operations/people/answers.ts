@@ -1,5 +1,5 @@
 // The people who are signed in to the console, and the grants that let them in.
-import { Failure } from '../../tokens/errors.ts'
+import { Failure } from '../../tokens/model/errors.ts'
 import { readPageRequest } from '../../tokens/model/page.ts'
 import { isObject } from '../../tokens/verify/is-object.ts'
 import { type Claims, type Input, listed, type RunningService } from '../operation.ts'

@@ -1,7 +1,7 @@
 // The people who are signed in to the console, and the grants by which they enter: an owner lists them, signs people out, and tests what
 // claims come to.
 import { Type } from 'typebox'
-import { reasonOf } from '../../tokens/errors.ts'
+import { reasonOf } from '../../tokens/model/errors.ts'
 import { BAD_PAGE } from '../../tokens/model/page.ts'
 import { operationsOf } from '../operation.ts'
 import { PageParameters } from '../schemas.ts'

@@ -1,7 +1,7 @@
 // Sessions and grants as they are sent.
 import type { Permissions } from '../../tokens/model/permissions.ts'
-import { endOf, type StoredSession } from '../../tokens/model/session.ts'
 import { toTime } from '../../tokens/model/times.ts'
+import { endOf, type StoredSession } from '../../tokens/people/session.ts'
 import type { ShownGrant } from '../operation.ts'
 
 export function sessionToWire(session: StoredSession, rights: Permissions | undefined) {

@@ -1,7 +1,7 @@
 // Sessions of the portal: a caller makes one for a sub-account's own developers, and owners end it.
 import { readPageRequest } from '../../tokens/model/page.ts'
-import { readPortalRequest } from '../../tokens/model/portal.ts'
 import { toTime } from '../../tokens/model/times.ts'
+import { readPortalRequest } from '../../tokens/portal/session.ts'
 import { type Input, listed, type RunningService, type Service } from '../operation.ts'
 import { portalSessionToWire } from './document.ts'
 

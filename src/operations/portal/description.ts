@@ -1,9 +1,9 @@
 // Sessions of the portal: a caller makes one for a sub-account's own developers, and owners end it. Their browser begins it with its code:
 // http/plain/portal-session.ts.
 import { Type } from 'typebox'
-import { reasonOf } from '../../tokens/errors.ts'
+import { reasonOf } from '../../tokens/model/errors.ts'
 import { BAD_PAGE } from '../../tokens/model/page.ts'
-import { NOT_AN_ORIGIN, SESSION_SECONDS } from '../../tokens/model/portal.ts'
+import { NOT_AN_ORIGIN, SESSION_SECONDS } from '../../tokens/portal/session.ts'
 import { operationsOf } from '../operation.ts'
 import { NOT_YOURS, PageParameters, pageFields, text } from '../schemas.ts'
 import * as answers from './answers.ts'

@@ -1,6 +1,7 @@
 // Sessions of the portal as they are sent.
-import { type PortalSession, usesOf } from '../../tokens/model/portal.ts'
+
 import { toTime } from '../../tokens/model/times.ts'
+import { type PortalSession, usesOf } from '../../tokens/portal/session.ts'
 
 export function portalSessionToWire(session: PortalSession) {
   const { id, subAccountId, origin, by, byName, createdAt, expiresAt } = session

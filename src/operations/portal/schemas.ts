@@ -1,7 +1,7 @@
 // Sessions of the portal as they are made, begun and listed.
 import { Type } from 'typebox'
 import { PORTAL_USES, type PortalUse } from '../../tokens/model/permissions.ts'
-import { CODE_MINUTES } from '../../tokens/model/portal.ts'
+import { CODE_MINUTES } from '../../tokens/portal/session.ts'
 import { oneOf, orNull, text, time } from '../schemas.ts'
 import { SubAccountSummary } from '../sub-accounts/schemas.ts'
 

@@ -1,6 +1,6 @@
 // Sub-accounts: list, create, get, update, suspend and resume.
 import { Type } from 'typebox'
-import { reasonOf } from '../../tokens/errors.ts'
+import { reasonOf } from '../../tokens/model/errors.ts'
 import { NOTHING_TO_UPDATE } from '../../tokens/model/fields.ts'
 import { BAD_PAGE } from '../../tokens/model/page.ts'
 import { MAX_NAME_CHARACTERS } from '../../tokens/model/token.ts'

@@ -1,9 +1,9 @@
 // What is done with one token, or listed of many.
-import { Failure } from '../../tokens/errors.ts'
+import { Failure } from '../../tokens/model/errors.ts'
 import { type RawQuery, readOnce, readTokenQuery } from '../../tokens/model/page.ts'
 import type { Token } from '../../tokens/model/token.ts'
 import { readNewToken, readOverlap, readTokenPatch, readTokenUpdate } from '../../tokens/model/update.ts'
-import type { TokenView } from '../../tokens/token-views.ts'
+import type { TokenView } from '../../tokens/service/token-views.ts'
 import { etagOf, readIdempotencyKey, readVersions } from '../conditions.ts'
 import { type Input, listed, type Service } from '../operation.ts'
 import { tokenToWire } from './document.ts'

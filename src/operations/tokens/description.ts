@@ -1,6 +1,6 @@
 // The documented operations, and all else that can be done with a token.
 import { Type } from 'typebox'
-import { reasonOf } from '../../tokens/errors.ts'
+import { reasonOf } from '../../tokens/model/errors.ts'
 import { NOTHING_TO_UPDATE } from '../../tokens/model/fields.ts'
 import { BAD_LIMIT, BAD_PAGE, NOT_A_CREDENTIAL_END, NOT_A_SORT } from '../../tokens/model/page.ts'
 import { NOT_A_TIME } from '../../tokens/model/times.ts'

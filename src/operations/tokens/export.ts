@@ -1,5 +1,5 @@
 // Tokens as CSV.
-import { Failure } from '../../tokens/errors.ts'
+import { Failure } from '../../tokens/model/errors.ts'
 import { readTokenQuery } from '../../tokens/model/page.ts'
 import type { Columns } from '../csv.ts'
 import { type BeginExport, exportOf, withoutPages } from '../export.ts'

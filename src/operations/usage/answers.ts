@@ -1,6 +1,6 @@
 // How often verification has accepted and refused: of one token, of a sub-account, or of the account.
 import { readOnce } from '../../tokens/model/page.ts'
-import { readUsageRange } from '../../tokens/model/usage.ts'
+import { readUsageRange } from '../../tokens/usage/usage.ts'
 import type { Input, Service } from '../operation.ts'
 import { recentToWire, usageToWire } from './document.ts'
 

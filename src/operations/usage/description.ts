@@ -1,8 +1,8 @@
 // How often verification has accepted and refused: of one token, of a sub-account, or of the account.
 import { Type } from 'typebox'
-import { reasonOf } from '../../tokens/errors.ts'
+import { reasonOf } from '../../tokens/model/errors.ts'
 import { NOT_A_TIME } from '../../tokens/model/times.ts'
-import { BAD_PER, KEPT_DAYS } from '../../tokens/model/usage.ts'
+import { BAD_PER, KEPT_DAYS } from '../../tokens/usage/usage.ts'
 import { MOST_KEPT, RECENT_DAYS } from '../../tokens/verify/recent-verifications.ts'
 import { operationsOf } from '../operation.ts'
 import { NOT_YOURS } from '../schemas.ts'

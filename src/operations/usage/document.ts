@@ -1,6 +1,6 @@
 // Counts of verifications, and the last ones of a token, as they are sent and printed.
 import { toTime } from '../../tokens/model/times.ts'
-import type { UsageBucket, UsageRange } from '../../tokens/model/usage.ts'
+import type { UsageBucket, UsageRange } from '../../tokens/usage/usage.ts'
 import type { RecentVerifications } from '../../tokens/verify/recent-verifications.ts'
 
 export function usageToWire({ per }: UsageRange, buckets: readonly UsageBucket[]) {

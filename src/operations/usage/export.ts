@@ -1,6 +1,6 @@
 // Counts of verifications as CSV.
 import { readOnce } from '../../tokens/model/page.ts'
-import { readUsageRange } from '../../tokens/model/usage.ts'
+import { readUsageRange } from '../../tokens/usage/usage.ts'
 import { REFUSED } from '../../tokens/verify/recent-verifications.ts'
 import type { Columns } from '../csv.ts'
 import { type BeginExport, exportOf, withoutPages } from '../export.ts'

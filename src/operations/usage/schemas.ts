@@ -1,6 +1,6 @@
 // Counts of verifications, and the last ones of a token, as they are sent.
 import { Type } from 'typebox'
-import type { Per } from '../../tokens/model/usage.ts'
+import type { Per } from '../../tokens/usage/usage.ts'
 import { MOST_KEPT, REFUSED, type RefusedFor } from '../../tokens/verify/recent-verifications.ts'
 import { count, oneOf, time } from '../schemas.ts'
 

@@ -1,6 +1,6 @@
 // What verification says of a credential, as it is sent and printed.
-import type { Left } from '../../tokens/limiter.ts'
-import type { Decision } from '../../tokens/verification.ts'
+import type { Left } from '../../tokens/limits/limiter.ts'
+import type { Decision } from '../../tokens/service/verification.ts'
 
 type Refusal = Exclude<Decision, { accepted: true }>['reason']
 

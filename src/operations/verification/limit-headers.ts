@@ -1,6 +1,6 @@
 // How verification says what is left of rates and quotas.
 
-import type { LimitVerdict } from '../../tokens/limiter.ts'
+import type { LimitVerdict } from '../../tokens/limits/limiter.ts'
 import { limitName } from './document.ts'
 
 /** RateLimit and RateLimit-Policy, of draft-ietf-httpapi-ratelimit-headers: one item for each rate and quota. */

@@ -1,7 +1,7 @@
 // What verifiers call, and what their account does with them. See docs/reference/verifier-protocol.md.
-import { Failure } from '../../tokens/errors.ts'
-import { readLeaseCall, readQuestion } from '../../tokens/model/lease-fields.ts'
+import { Failure } from '../../tokens/model/errors.ts'
 import { readPageRequest } from '../../tokens/model/page.ts'
+import { readLeaseCall, readQuestion } from '../../tokens/verifiers/lease-fields.ts'
 import { type Input, listed, type RunningService, type Service } from '../operation.ts'
 import { verdictToWire } from '../verification/document.ts'
 import { limitHeaders } from '../verification/limit-headers.ts'

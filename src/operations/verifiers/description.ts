@@ -1,6 +1,6 @@
 // Verifiers: processes that decide by what they remember, while they hold a lease. See docs/reference/verifier-protocol.md.
 import { Type } from 'typebox'
-import { reasonOf } from '../../tokens/errors.ts'
+import { reasonOf } from '../../tokens/model/errors.ts'
 import { BAD_PAGE } from '../../tokens/model/page.ts'
 import { notAllowed } from '../../tokens/model/permissions.ts'
 import { operationsOf } from '../operation.ts'

@@ -1,8 +1,8 @@
 // What verifiers send and get, and verifiers as they are shown.
 import { Type } from 'typebox'
-import { LEASE_SECONDS, MOST_NEWS } from '../../tokens/model/lease.ts'
-import { MOST_RECENT, MOST_REPORTED, MOST_REPORTS, MOST_USES } from '../../tokens/model/lease-fields.ts'
 import { MAX_NAME_CHARACTERS } from '../../tokens/model/token.ts'
+import { LEASE_SECONDS, MOST_NEWS } from '../../tokens/verifiers/lease.ts'
+import { MOST_RECENT, MOST_REPORTED, MOST_REPORTS, MOST_USES } from '../../tokens/verifiers/lease-fields.ts'
 import type { Entry } from '../../tokens/verify/entry.ts'
 import { REFUSED } from '../../tokens/verify/recent-verifications.ts'
 import { pageFields, time } from '../schemas.ts'

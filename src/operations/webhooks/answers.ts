@@ -1,7 +1,7 @@
 // What is done with webhooks, and with what is sent to them.
 import { readPageRequest } from '../../tokens/model/page.ts'
-import { readNewWebhook, readWebhookPatch } from '../../tokens/model/webhook.ts'
-import type { WebhookView } from '../../tokens/webhooks.ts'
+import { readNewWebhook, readWebhookPatch } from '../../tokens/webhooks/webhook.ts'
+import type { WebhookView } from '../../tokens/webhooks/webhooks.ts'
 import { readIdempotencyKey } from '../conditions.ts'
 import { type Input, listed, type Service } from '../operation.ts'
 import { deliveryToWire, outcomeToWire, webhookToWire } from './document.ts'

@@ -1,9 +1,9 @@
 // Webhooks: list, create, change, rotate, test, delete, and what was sent to them.
 import { Type } from 'typebox'
-import { reasonOf } from '../../tokens/errors.ts'
+import { reasonOf } from '../../tokens/model/errors.ts'
 import { BAD_PAGE } from '../../tokens/model/page.ts'
 import { STATUSES } from '../../tokens/model/token.ts'
-import { ORDERS } from '../../tokens/model/webhook.ts'
+import { ORDERS } from '../../tokens/webhooks/webhook.ts'
 import { operationsOf } from '../operation.ts'
 import { IDEMPOTENCY_KEY, PageParameters } from '../schemas.ts'
 import * as answers from './answers.ts'

@@ -1,9 +1,10 @@
 // Webhooks and their deliveries as they are sent and printed.
-import type { Outcome } from '../../tokens/model/delivery.ts'
+
 import { shownJson } from '../../tokens/model/fields.ts'
 import { toTime, toTimeOrNull } from '../../tokens/model/times.ts'
-import { deliveryId, type StoredDelivery } from '../../tokens/model/webhook.ts'
-import type { WebhookView } from '../../tokens/webhooks.ts'
+import type { Outcome } from '../../tokens/webhooks/delivery.ts'
+import { deliveryId, type StoredDelivery } from '../../tokens/webhooks/webhook.ts'
+import type { WebhookView } from '../../tokens/webhooks/webhooks.ts'
 
 export function webhookToWire({ webhook, behind }: WebhookView) {
   const { id, url, events, ordering, status, disabledBecause, createdAt, lastSuccessAt, formerUntil } = webhook

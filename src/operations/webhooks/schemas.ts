@@ -1,7 +1,7 @@
 // The schemas of webhooks and of what is delivered to them.
 import { Type } from 'typebox'
 import { STATUSES } from '../../tokens/model/token.ts'
-import { DISABLED_REASONS, ORDERS } from '../../tokens/model/webhook.ts'
+import { DISABLED_REASONS, ORDERS } from '../../tokens/webhooks/webhook.ts'
 import { count, oneOf, orNull, pageFields, text, time, timeOrNull } from '../schemas.ts'
 
 export const Webhook = Type.Object(

@@ -1,8 +1,9 @@
 // Changes of accounts and their keys.
+
+import * as plans from '../../tokens/changes/plan.ts'
+import type { Origin } from '../../tokens/history/history.ts'
 import { ACCOUNT_KEYS, ACCOUNTS } from '../../tokens/model/tables.ts'
 import type { Account, AccountKey, StoredKey } from '../../tokens/model/token.ts'
-import * as plans from '../../tokens/plan.ts'
-import type { Origin } from '../../tokens/record/history.ts'
 import { accountsOf, findAccount, findKeyById } from '../questions/accounts.ts'
 import { change, changed, creation, type Planned, unchanged } from './change.ts'
 

@@ -1,6 +1,5 @@
-// Changes of bulk operations. The plans are those of tokens/bulk-plan.ts.
-import * as plans from '../../tokens/bulk-plan.ts'
-import { Failure } from '../../tokens/errors.ts'
+// Changes of bulk operations. The plans are those of tokens/bulk/plan.ts.
+
 import {
   type ChosenTokens,
   ended,
@@ -10,10 +9,12 @@ import {
   type StoredPart,
   UNDO_MS,
   undoing,
-} from '../../tokens/model/bulk.ts'
+} from '../../tokens/bulk/bulk.ts'
+import * as plans from '../../tokens/bulk/plan.ts'
+import type { Origin } from '../../tokens/history/history.ts'
+import { Failure } from '../../tokens/model/errors.ts'
 import { BULK_OPERATIONS, BULK_PARTS } from '../../tokens/model/tables.ts'
 import type { Timestamp } from '../../tokens/model/token.ts'
-import type { Origin } from '../../tokens/record/history.ts'
 import { restamp, type Stamped } from '../../tokens/trust/stamp.ts'
 import { countRunningBulk, findBulk } from '../questions/bulk.ts'
 import { change, insertNew, type Planned, planned, prune, unchanged, updateRow } from './change.ts'

@@ -1,14 +1,14 @@
 // What a change of the store is: the rows that it starts from, and what it comes to. Knows no engine: each has one executor, which
 // locks, loads, has the change planned, writes, records and commits, all in one transaction.
 
-import { Failure } from '../../tokens/errors.ts'
-import { takesAccess as isRevoking } from '../../tokens/model/actions.ts'
-import type { Chosen } from '../../tokens/model/bulk.ts'
+import type { Chosen } from '../../tokens/bulk/bulk.ts'
+import type { Plan } from '../../tokens/changes/plan.ts'
+import { takesAccess as isRevoking } from '../../tokens/history/actions.ts'
+import type { HistoryEvent, Origin } from '../../tokens/history/history.ts'
+import { Failure } from '../../tokens/model/errors.ts'
 import type { TokenQuery } from '../../tokens/model/page.ts'
 import type { StoredRow, Table, Value } from '../../tokens/model/table.ts'
 import type { Account, SubAccount, TokenRecord } from '../../tokens/model/token.ts'
-import type { Plan } from '../../tokens/plan.ts'
-import type { HistoryEvent, Origin } from '../../tokens/record/history.ts'
 import { isTaking, type Revocation } from '../../tokens/trust/revocations.ts'
 import { type Stamped, stampOf } from '../../tokens/trust/stamp.ts'
 import { keyIdOf, type Stamps } from '../../tokens/trust/vault.ts'
@@ -104,7 +104,7 @@ export function change<Answer, const Loading extends readonly unknown[] = []>(de
   return definition as Change<Answer>
 }
 
-/** The part of a plan in tokens/plan.ts that concerns every engine alike. */
+/** The part of a plan in tokens/changes/plan.ts that concerns every engine alike. */
 type UpdatePlan = Pick<Plan<object>, 'before' | 'after' | 'event'> & Partial<Pick<Plan<object>, 'journal' | 'decides'>>
 
 /** With their stamps, in a table that has them. */

@@ -1,5 +1,5 @@
 // Changes of what is left of rates and quotas.
-import type { LimitStore } from '../../tokens/limiter.ts'
+import type { LimitStore } from '../../tokens/limits/limiter.ts'
 import { own } from './write.ts'
 
 export const limitWrites = {

@@ -1,11 +1,12 @@
 // Changes of the sessions of people.
-import { Failure } from '../../tokens/errors.ts'
-import { IDLE_MS, LONGEST_MS, type StoredSession } from '../../tokens/model/session.ts'
+
+import * as plans from '../../tokens/changes/plan.ts'
+import type { Origin } from '../../tokens/history/history.ts'
+import { Failure } from '../../tokens/model/errors.ts'
 import { SESSIONS } from '../../tokens/model/tables.ts'
 import type { Timestamp } from '../../tokens/model/token.ts'
 import type { SpentStore } from '../../tokens/people/ports.ts'
-import * as plans from '../../tokens/plan.ts'
-import type { Origin } from '../../tokens/record/history.ts'
+import { IDLE_MS, LONGEST_MS, type StoredSession } from '../../tokens/people/session.ts'
 import { accountsOf } from '../questions/accounts.ts'
 import { findSessionById } from '../questions/people.ts'
 import { change, changed, insertNew, type Planned, planned, prune, removeRow, unchanged, updateRow } from './change.ts'

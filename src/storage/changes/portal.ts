@@ -1,10 +1,11 @@
 // Changes of the sessions of the portal.
-import { Failure } from '../../tokens/errors.ts'
-import { ENDED_MS, type PortalSession } from '../../tokens/model/portal.ts'
+
+import * as plans from '../../tokens/changes/plan.ts'
+import type { Origin } from '../../tokens/history/history.ts'
+import { Failure } from '../../tokens/model/errors.ts'
 import { PORTAL_SESSIONS } from '../../tokens/model/tables.ts'
 import type { SubAccount } from '../../tokens/model/token.ts'
-import * as plans from '../../tokens/plan.ts'
-import type { Origin } from '../../tokens/record/history.ts'
+import { ENDED_MS, type PortalSession } from '../../tokens/portal/session.ts'
 import { restamp } from '../../tokens/trust/stamp.ts'
 import { findPortalSession } from '../questions/portal.ts'
 import { change, insertNew, type Planned, planned, prune, updateRow } from './change.ts'

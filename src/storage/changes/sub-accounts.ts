@@ -1,9 +1,10 @@
 // Changes of sub-accounts.
+
+import * as plans from '../../tokens/changes/plan.ts'
+import type { Origin } from '../../tokens/history/history.ts'
 import { SUB_ACCOUNTS } from '../../tokens/model/tables.ts'
 import type { SubAccount, SubAccountRow } from '../../tokens/model/token.ts'
 import type { SubAccountUpdate } from '../../tokens/model/update.ts'
-import * as plans from '../../tokens/plan.ts'
-import type { Origin } from '../../tokens/record/history.ts'
 import { findSubAccount } from '../questions/sub-accounts.ts'
 import { change, changed, creation, type Planned, unchanged } from './change.ts'
 

@@ -1,9 +1,10 @@
 // Changes of tokens, with what goes with them.
-import { Failure } from '../../tokens/errors.ts'
+
+import * as plans from '../../tokens/changes/plan.ts'
+import type { Origin } from '../../tokens/history/history.ts'
+import { Failure } from '../../tokens/model/errors.ts'
 import { LIMITS, RECENT_VERIFICATIONS, RETIRED_CREDENTIALS, TOKENS } from '../../tokens/model/tables.ts'
 import type { TokenRecord } from '../../tokens/model/token.ts'
-import * as plans from '../../tokens/plan.ts'
-import type { Origin } from '../../tokens/record/history.ts'
 import type { TokenRow } from '../../tokens/service/ports.ts'
 import { asListed } from '../columns.ts'
 import { findAccount } from '../questions/accounts.ts'

@@ -1,5 +1,5 @@
 // Changes of master keys, and of what is sealed with them.
-import type { MasterKeyStore } from '../../tokens/operator-ports.ts'
+import type { MasterKeyStore } from '../../tokens/upkeep/ports.ts'
 import { sharedSql } from '../questions/statements.ts'
 import { own } from './write.ts'
 

@@ -1,8 +1,9 @@
-// Changes of verifiers: see tokens/model/lease.ts.
-import { Failure } from '../../tokens/errors.ts'
-import { EVICTED_MS, MOST_VERIFIERS, type Verifier } from '../../tokens/model/lease.ts'
+// Changes of verifiers: see tokens/verifiers/lease.ts.
+
+import type { Origin } from '../../tokens/history/history.ts'
+import { Failure } from '../../tokens/model/errors.ts'
 import { VERIFIERS } from '../../tokens/model/tables.ts'
-import type { Origin } from '../../tokens/record/history.ts'
+import { EVICTED_MS, MOST_VERIFIERS, type Verifier } from '../../tokens/verifiers/lease.ts'
 import type { VerifierStore } from '../../tokens/verifiers/ports.ts'
 import { VERIFIER } from '../columns.ts'
 import { query } from '../questions/question.ts'

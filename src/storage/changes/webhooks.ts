@@ -1,12 +1,12 @@
-// Changes of webhooks, the outcomes of their deliveries, announcements of tokens that expire, and claims. The plans are those of tokens/webhook-plan.ts and tokens/model/delivery.ts.
-import { Failure } from '../../tokens/errors.ts'
-import { type Attempted, type Progress, settle } from '../../tokens/model/delivery.ts'
+// Changes of webhooks, the outcomes of their deliveries, announcements of tokens that expire, and claims. The plans are those of tokens/webhooks/plan.ts and tokens/webhooks/delivery.ts.
+
+import { tokenExpiring } from '../../tokens/changes/plan.ts'
+import type { Origin } from '../../tokens/history/history.ts'
+import { Failure } from '../../tokens/model/errors.ts'
 import { WEBHOOK_DELIVERIES, WEBHOOKS } from '../../tokens/model/tables.ts'
 import type { ExpiringToken, Timestamp } from '../../tokens/model/token.ts'
-import { MAX_WEBHOOKS, type StoredDelivery, type StoredWebhook } from '../../tokens/model/webhook.ts'
-import { tokenExpiring } from '../../tokens/plan.ts'
-import type { Origin } from '../../tokens/record/history.ts'
 import { restamp } from '../../tokens/trust/stamp.ts'
+import { type Attempted, type Progress, settle } from '../../tokens/webhooks/delivery.ts'
 import {
   byService,
   type FoundWebhook,
@@ -15,8 +15,9 @@ import {
   type WebhookPlan,
   webhookCreated,
   webhookDisabled,
-} from '../../tokens/webhook-plan.ts'
+} from '../../tokens/webhooks/plan.ts'
 import type { ChangedWebhook, ExpiryWindow } from '../../tokens/webhooks/ports.ts'
+import { MAX_WEBHOOKS, type StoredDelivery, type StoredWebhook } from '../../tokens/webhooks/webhook.ts'
 import { DELIVERY } from '../columns.ts'
 import { accountsOf } from '../questions/accounts.ts'
 import { query } from '../questions/question.ts'

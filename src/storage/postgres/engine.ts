@@ -1,7 +1,7 @@
 // What every call of the PostgreSQL engine goes through: a pool of connections for each kind, the check of the primary, and the
 // transaction of a change. Knows no capability.
-import { failure } from '../../tokens/errors.ts'
-import type { RequestScope } from '../../tokens/store.ts'
+import { failure } from '../../tokens/model/errors.ts'
+import type { RequestScope } from '../../tokens/service/store.ts'
 import type { Stamps } from '../../tokens/trust/vault.ts'
 import { CHANGES, type Changes, WRITES, type Writes } from '../changes/all.ts'
 import { type Change, turnOf } from '../changes/change.ts'

@@ -1,6 +1,6 @@
 // What a PostgreSQL server must be for the store's promises to hold, and what weakens them.
 import type pg from 'pg'
-import { OperatorError } from '../../tokens/errors.ts'
+import { OperatorError } from '../../tokens/model/errors.ts'
 
 const OLDEST_VERSION = 140_000
 

@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Socket } from 'node:net'
 import pg from 'pg'
-import { failure, OperatorError, StoreUnreachable } from '../../tokens/errors.ts'
+import { failure, OperatorError, StoreUnreachable } from '../../tokens/model/errors.ts'
 import { FairQueue } from '../fair-queue.ts'
 import { requireFitServer } from './fit-server.ts'
 import type { Remembered } from './memory/same-rows.ts'

@@ -1,6 +1,6 @@
 // One connection to PostgreSQL, for one call or for reads that share a round trip: statements, transaction, errors.
 import pg from 'pg'
-import { Failure, failure } from '../../tokens/errors.ts'
+import { Failure, failure } from '../../tokens/model/errors.ts'
 import { Remembered } from './memory/same-rows.ts'
 import { type Answer, Batch, type Statement, Undone, type Value } from './protocol/batch.ts'
 

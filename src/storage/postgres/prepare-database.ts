@@ -1,7 +1,7 @@
 // What is done with a database before it is used: whether its server is fit, whose store it has, its secret, its schema.
 import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
-import { OperatorError } from '../../tokens/errors.ts'
+import { OperatorError } from '../../tokens/model/errors.ts'
 import { VAULT } from '../../tokens/model/tables.ts'
 import type { KeyRing, VaultRow } from '../../tokens/trust/key-ring.ts'
 import { newStoreSecret, STORE_SECRET_CONTEXT } from '../../tokens/trust/vault.ts'

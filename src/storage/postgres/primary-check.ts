@@ -11,7 +11,7 @@
 // Each check also looks whether the database was restored to an earlier state: see lineage/lineage.ts. No answer of a
 // server that was restarted counts before that.
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Failure, failure } from '../../tokens/errors.ts'
+import { type Failure, failure } from '../../tokens/model/errors.ts'
 import { type Lineage, Restored } from './lineage/lineage.ts'
 import { deleteOldMarks, noteRefusal } from './lineage/mark-rows.ts'
 import { BEGIN, type Pool } from './pool.ts'

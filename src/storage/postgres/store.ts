@@ -1,10 +1,10 @@
 // The PostgreSQL engine: any number of instances on one database.
-import { failure, OperatorError } from '../../tokens/errors.ts'
-import type { Revocations } from '../../tokens/operator-ports.ts'
-import type { Store } from '../../tokens/store.ts'
+import { failure, OperatorError } from '../../tokens/model/errors.ts'
+import type { Store } from '../../tokens/service/store.ts'
 import { Stamps } from '../../tokens/trust/vault.ts'
 import { toCandidate } from '../../tokens/trust/verdict.ts'
 import { readChainLinks } from '../../tokens/upkeep/examination.ts'
+import type { Revocations } from '../../tokens/upkeep/ports.ts'
 import { tokenChanges } from '../changes/tokens.ts'
 import { type PoolKind, PostgresEngine } from './engine.ts'
 import { Lineage } from './lineage/lineage.ts'

@@ -1,5 +1,5 @@
 // What is asked of bulk operations.
-import type { BulkQuery, BulkStore } from '../../tokens/bulk-ports.ts'
+import type { BulkQuery, BulkStore } from '../../tokens/bulk/ports.ts'
 import { BULK, BULK_PART } from '../columns.ts'
 import { long, own, query, short } from './question.ts'
 import { type Dialect, ofAccount, pageOf, Values } from './statements.ts'

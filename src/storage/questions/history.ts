@@ -1,7 +1,8 @@
 // What is asked of the history: lists, and the feed of one account.
+
+import { ANY, REVOKING } from '../../tokens/history/actions.ts'
+import { type FeedFilter, type FeedRow, type HistoryQuery, toHistoryRow } from '../../tokens/history/history.ts'
 import type { FeedRange } from '../../tokens/history/ports.ts'
-import { ANY, REVOKING } from '../../tokens/model/actions.ts'
-import { type FeedFilter, type FeedRow, type HistoryQuery, toHistoryRow } from '../../tokens/record/history.ts'
 import { HISTORY_ROW } from '../columns.ts'
 import { long, short } from './question.ts'
 import { type Dialect, isEvent, pageOf, type Question, type Rows, toSlice, Values } from './statements.ts'

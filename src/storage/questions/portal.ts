@@ -1,4 +1,4 @@
-import { IDLE_MS, LONGEST_MS } from '../../tokens/model/session.ts'
+import { IDLE_MS, LONGEST_MS } from '../../tokens/people/session.ts'
 import type { PortalQuery } from '../../tokens/portal/ports.ts'
 import { PORTAL_SESSION } from '../columns.ts'
 import { identity, long, query } from './question.ts'

@@ -1,6 +1,7 @@
 // Statements for both engines: their values, what the engines write differently, and pages.
+
+import { IMPORTED } from '../../tokens/history/history.ts'
 import type { ListPart, PageRequest, PartRequest, Slice } from '../../tokens/model/page.ts'
-import { IMPORTED } from '../../tokens/record/history.ts'
 
 export type Rows = readonly (readonly unknown[])[]
 

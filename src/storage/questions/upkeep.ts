@@ -1,8 +1,9 @@
 // What the operator asks: rows as they are stored, chains, master keys.
+
+import type { ChainLink } from '../../tokens/history/history.ts'
 import type { StoredRow, Table } from '../../tokens/model/table.ts'
-import type { ImportStore } from '../../tokens/operator-ports.ts'
-import type { ChainLink } from '../../tokens/record/history.ts'
 import type { VaultRow } from '../../tokens/trust/key-ring.ts'
+import type { ImportStore } from '../../tokens/upkeep/ports.ts'
 import { columnOf, HEAD, HISTORY_ROW, namesOf, Selection, tableOf } from '../columns.ts'
 import { identity, own, query, short, upkeep } from './question.ts'
 import { type Dialect, type Value, Values } from './statements.ts'

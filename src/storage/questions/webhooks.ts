@@ -2,8 +2,8 @@
 
 import type { PageRequest } from '../../tokens/model/page.ts'
 import type { ExpiringToken, Timestamp } from '../../tokens/model/token.ts'
-import { actionsOf, type StoredWebhook } from '../../tokens/model/webhook.ts'
 import type { Behind, Delivering, DueWebhook } from '../../tokens/webhooks/ports.ts'
+import { actionsOf, type StoredWebhook } from '../../tokens/webhooks/webhook.ts'
 import { DELIVERY, WEBHOOK } from '../columns.ts'
 import { both, long, query, short, upkeep } from './question.ts'
 import { type Dialect, isEvent, type Question, type Rows, toSlice, Values } from './statements.ts'

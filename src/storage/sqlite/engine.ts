@@ -1,9 +1,9 @@
 // What every call of the embedded engine goes through: short reads on the event loop, long reads on reader threads, all changes on
 // a writer thread. Knows no capability.
 import { randomBytes } from 'node:crypto'
-import { Failure, failure } from '../../tokens/errors.ts'
-import type { Damage, Revocations, StoreFiles } from '../../tokens/operator-ports.ts'
+import { Failure, failure } from '../../tokens/model/errors.ts'
 import type { Stamps } from '../../tokens/trust/vault.ts'
+import type { Damage, Revocations, StoreFiles } from '../../tokens/upkeep/ports.ts'
 import { CHANGES, type Changes, WRITES, type Writes } from '../changes/all.ts'
 import { QUESTIONS } from '../questions/all.ts'
 import { methodsOf } from '../questions/question.ts'

@@ -3,8 +3,8 @@ import { realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync, type DatabaseSyncOptions, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { requireNoLink } from '../../process/private-file.ts'
-import { Failure, failure, OperatorError } from '../../tokens/errors.ts'
-import { Recent } from '../../tokens/recent.ts'
+import { Recent } from '../../tokens/model/clock-cache.ts'
+import { Failure, failure, OperatorError } from '../../tokens/model/errors.ts'
 
 /** In older versions a write during a checkpoint could lose committed data (the WAL-reset bug). */
 const OLDEST_SQLITE = '3.51.3'

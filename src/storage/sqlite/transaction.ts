@@ -1,8 +1,6 @@
 // One transaction of the writer. Totals and the heads of history chains, which its changes share, are collected here and written
 // once, before the commit.
-import { Failure } from '../../tokens/errors.ts'
-import { HISTORY, IDEMPOTENCY_KEYS } from '../../tokens/model/tables.ts'
-import type { Status, TokenRecord } from '../../tokens/model/token.ts'
+
 import {
   type Continuation,
   type HistoryEvent,
@@ -12,7 +10,10 @@ import {
   NO_ROWS,
   nextRow,
   type Origin,
-} from '../../tokens/record/history.ts'
+} from '../../tokens/history/history.ts'
+import { Failure } from '../../tokens/model/errors.ts'
+import { HISTORY, IDEMPOTENCY_KEYS } from '../../tokens/model/tables.ts'
+import type { Status, TokenRecord } from '../../tokens/model/token.ts'
 import type { Revocation } from '../../tokens/trust/revocations.ts'
 import type { Stamps } from '../../tokens/trust/vault.ts'
 import { insertion } from './sql/insertion.ts'

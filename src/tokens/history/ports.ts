@@ -1,5 +1,5 @@
 // What is asked of a store about the history of one account as a feed.
-import type { FeedFilter, FeedRow } from '../record/history.ts'
+import type { FeedFilter, FeedRow } from './history.ts'
 
 /** The history of one account as a feed. */
 export interface AccountFeedStore {

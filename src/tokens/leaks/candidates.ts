@@ -1,7 +1,8 @@
 // What can be a credential in a text of any size, in batches and with few repetitions: in bounded memory, in time that grows with the
 // text and nothing else, and never long without a pause for others.
-import { Failure } from '../errors.ts'
-import { Recent } from '../recent.ts'
+
+import { Recent } from '../model/clock-cache.ts'
+import { Failure } from '../model/errors.ts'
 import { kindOfCredential, OWN_LENGTH, ownCredentialsIn } from '../verify/credential-format.ts'
 
 export type Text = Iterable<Uint8Array> | AsyncIterable<Uint8Array>

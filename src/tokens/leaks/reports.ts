@@ -1,5 +1,5 @@
 // The formats in which others report leaked credentials: a body in, credentials out.
-import { Failure } from '../errors.ts'
+import { Failure } from '../model/errors.ts'
 import { SHORTEST_WITH_END } from '../trust/credential.ts'
 import { isObject } from '../verify/is-object.ts'
 import { candidatesIn, WHOLE_LINES } from './candidates.ts'

@@ -1,5 +1,5 @@
 // Limits the memory of texts that are searched: a search takes longer than it takes to send another text.
-import { Failure } from '../errors.ts'
+import { Failure } from '../model/errors.ts'
 
 export const MAX_TEXT_BYTES = 10 * 1024 * 1024
 /** Of all texts that are searched at the same time; one account can take half of it. */

@@ -1,7 +1,8 @@
 // What a verification is asked for, as parameters.
-import { Failure } from '../errors.ts'
+
 import { parseAddress } from '../verify/addresses.ts'
 import { type Access, readScopes } from '../verify/policy.ts'
+import { Failure } from './errors.ts'
 import { type RawQuery, readOnce } from './page.ts'
 
 export const NOT_AN_ADDRESS = 'address must be an IP address'

@@ -1,7 +1,8 @@
 // Reads the known fields of a JSON body, and says what is wrong with each. Unknown fields are ignored here; routes that refuse
 // them check before.
-import { Failure, type FieldProblem } from '../errors.ts'
+
 import { isObject } from '../verify/is-object.ts'
+import { Failure, type FieldProblem } from './errors.ts'
 import { NOT_A_TIME, parseTime } from './times.ts'
 import { brokenNameRule, countCharacters, normalizeName, STATUSES, type Status, type Timestamp } from './token.ts'
 

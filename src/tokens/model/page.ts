@@ -1,7 +1,8 @@
 // The parameters of lists, and the fields of a page.
-import { Failure } from '../errors.ts'
+
 import { isCredentialEnd } from '../trust/credential.ts'
 import { EFFECTIVE_STATUSES } from '../verify/verdict.ts'
+import { Failure } from './errors.ts'
 import { MAX_TAGS, tagField } from './fields.ts'
 import { notInPortal, type Permissions, seesUse } from './permissions.ts'
 import { NOT_A_TIME, parseTime } from './times.ts'

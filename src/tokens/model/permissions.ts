@@ -1,6 +1,7 @@
 // What a caller may do: a role, whether credentials are shown, and the sub-accounts that it sees. Pure.
-import { Failure } from '../errors.ts'
+
 import { isObject } from '../verify/is-object.ts'
+import { Failure } from './errors.ts'
 import type { FieldReader } from './fields.ts'
 import type { Timestamp } from './tables.ts'
 

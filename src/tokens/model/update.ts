@@ -1,8 +1,8 @@
 // The rules of creating and changing tokens and sub-accounts. Pure: a record and a change in, a record out.
 import { createHash } from 'node:crypto'
-import { Failure } from '../errors.ts'
 import { isObject } from '../verify/is-object.ts'
 import { brokenPolicyRule, type PolicyOwner } from '../verify/policy.ts'
+import { Failure } from './errors.ts'
 import {
   emailField,
   type FieldReader,

@@ -1,8 +1,9 @@
 // What is asked of a store about people who sign in.
-import type { StoredSession } from '../model/session.ts'
+
+import type { Origin } from '../history/history.ts'
 import type { Timestamp } from '../model/token.ts'
-import type { Origin } from '../record/history.ts'
 import type { Stamped } from '../trust/stamp.ts'
+import type { StoredSession } from './session.ts'
 
 /** What counts once, such as a code, by the digests of what identifies it. Recorded for `SPENT_MS`. */
 export interface SpentStore {

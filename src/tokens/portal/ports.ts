@@ -1,11 +1,12 @@
 // What is asked of a store about the portal.
+
+import type { Origin } from '../history/history.ts'
 import type { PageRequest, Slice } from '../model/page.ts'
-import type { PortalSession } from '../model/portal.ts'
-import type { StoredSession } from '../model/session.ts'
 import type { StoredKey, SubAccount, Timestamp } from '../model/token.ts'
 import type { SpentStore } from '../people/ports.ts'
-import type { Origin } from '../record/history.ts'
+import type { StoredSession } from '../people/session.ts'
 import type { Stamped } from '../trust/stamp.ts'
+import type { PortalSession } from './session.ts'
 
 export interface PortalQuery extends PageRequest {
   /** Those that last at this time. */

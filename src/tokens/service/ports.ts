@@ -1,4 +1,7 @@
 // What is asked of a store by callers: tokens, sub-accounts, accounts and their keys.
+
+import type { AccountUpdate, Expected, TokenChange } from '../changes/plan.ts'
+import type { HistoryQuery, KeptRequest, ListedHistoryRow, Origin } from '../history/history.ts'
 import type { StoredLimit } from '../limits/ports.ts'
 import type { OverviewCounts, OverviewQuestion } from '../model/overview.ts'
 import type { ListPart, PageRequest, PartRequest, Slice, TokenFilter, TokenQuery } from '../model/page.ts'
@@ -15,8 +18,6 @@ import type {
   TokenRecord,
 } from '../model/token.ts'
 import type { SubAccountUpdate } from '../model/update.ts'
-import type { AccountUpdate, Expected, TokenChange } from '../plan.ts'
-import type { HistoryQuery, KeptRequest, ListedHistoryRow, Origin } from '../record/history.ts'
 import type { Stamped } from '../trust/stamp.ts'
 import type { Candidate } from '../trust/verdict.ts'
 

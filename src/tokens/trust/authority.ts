@@ -1,9 +1,9 @@
 // Whether what a caller makes its changes by still counts. Asked when a request is authenticated, and again inside the
 // transaction of each change, because the authority may have been revoked since then. Pure.
-import { Failure, failure } from '../errors.ts'
-import type { PortalSession } from '../model/portal.ts'
-import { endOf, type StoredSession } from '../model/session.ts'
+import { Failure, failure } from '../model/errors.ts'
 import type { StoredKey, Timestamp } from '../model/token.ts'
+import { endOf, type StoredSession } from '../people/session.ts'
+import type { PortalSession } from '../portal/session.ts'
 
 /** When an authority ends by itself; null for never, undefined if it does not exist or was revoked. */
 export type AuthorityEnd = Timestamp | null | undefined

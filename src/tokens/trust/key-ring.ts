@@ -1,6 +1,6 @@
 // The master keys of this process. The store decides which of them seals: a ring may also have a key that is not in use yet, and
 // one that is being retired.
-import { Failure, failure } from '../errors.ts'
+import { Failure, failure } from '../model/errors.ts'
 import { contextOf, keyIdOf, type MasterKey } from './vault.ts'
 
 /** Reads the keys again from their source; undefined if nothing has changed there. */

@@ -1,5 +1,5 @@
 // Rate limits: a burst of `count` requests, then the same number spread evenly over `perMs`.
-import { Recent } from '../recent.ts'
+import { Recent } from '../model/clock-cache.ts'
 
 export interface RateLimit {
   readonly count: number

@@ -2,9 +2,10 @@
 // records what was switched off or on, deleted or rotated, and earlier expiries, so that restoring a backup does not reactivate
 // what was revoked after it. It does not record policies and later expiries. It also records the leases of verifiers, so that a
 // restored store knows for whom its changes have to wait. Pure.
-import type { BegunLease } from '../model/lease.ts'
+
 import type { Timestamp, TokenRecord } from '../model/token.ts'
 import type { Rotation, TokenUpdate } from '../model/update.ts'
+import type { BegunLease } from '../verifiers/lease.ts'
 import type { Stamps } from './vault.ts'
 
 export type Revocation =

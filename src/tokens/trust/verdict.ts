@@ -1,6 +1,6 @@
 // From the rows that a store finds to what the verdict is decided from: the digest is compared, the stamps are checked.
 import { timingSafeEqual } from 'node:crypto'
-import { type LimitUse, limitsOf } from '../model/limit.ts'
+import { type LimitUse, limitsOf } from '../limits/limit.ts'
 import { RETIRED_CREDENTIALS, SUB_ACCOUNTS, TOKENS } from '../model/tables.ts'
 import {
   type ListedToken,

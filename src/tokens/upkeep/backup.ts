@@ -1,5 +1,5 @@
 // The format of a backup: one file with the database, then a manifest that describes it and proves it complete. Pure.
-import { OperatorError } from '../errors.ts'
+import { OperatorError } from '../model/errors.ts'
 import type { Stamps } from '../trust/vault.ts'
 
 export interface Manifest {

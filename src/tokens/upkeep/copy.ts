@@ -1,7 +1,7 @@
 // Copies a store to another one, of either engine, and compares checksums afterwards. Rows are copied as they are stored,
 // with stamps and sealed credentials unchanged.
 import { createHash, type Hash } from 'node:crypto'
-import { OperatorError } from '../errors.ts'
+import { OperatorError } from '../model/errors.ts'
 import { type StoredRow, storedFields, type Table } from '../model/table.ts'
 import { STORED, VAULT } from '../model/tables.ts'
 import { keyIdOf } from '../trust/vault.ts'

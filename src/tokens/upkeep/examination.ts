@@ -1,4 +1,6 @@
 // Reads every stamped row and lists those that were changed outside Latchkey, and the stored totals that are wrong.
+
+import type { ChainLink } from '../history/history.ts'
 import { readStoredJson } from '../model/fields.ts'
 import type { StoredRow, Table, Value } from '../model/table.ts'
 import {
@@ -11,17 +13,16 @@ import {
   WEBHOOKS,
 } from '../model/tables.ts'
 import type { Status, TokenRecord } from '../model/token.ts'
-import type { StoredWebhook } from '../model/webhook.ts'
-import type { RowStore } from '../operator-ports.ts'
-import type { ChainLink } from '../record/history.ts'
 import type { AccountStore, CountStore, ReportStore, SubAccountStore, TokenStore } from '../service/ports.ts'
 import { NOT_STORED } from '../trust/credential.ts'
 import { KeyNotGiven } from '../trust/key-ring.ts'
 import type { Parts } from '../trust/parts.ts'
 import { isGenuine, type Stamped, type Tampered } from '../trust/stamp.ts'
 import { keyIdOf } from '../trust/vault.ts'
-import { openSecrets } from '../webhooks.ts'
+import type { StoredWebhook } from '../webhooks/webhook.ts'
+import { openSecrets } from '../webhooks/webhooks.ts'
 import { type OnPhase, partsOf } from './copy.ts'
+import type { RowStore } from './ports.ts'
 
 interface RowProblem extends Tampered {
   readonly problem: string

@@ -1,11 +1,9 @@
 // Rotates the master key while servers use the store. An interrupted run is continued by the next one; the old key is retired
 // last, when nothing is sealed with it.
-import { nameSome, OperatorError } from '../errors.ts'
+import { nameSome, OperatorError } from '../model/errors.ts'
 import type { StoredRow, Table } from '../model/table.ts'
 import { TOKENS, WEBHOOKS } from '../model/tables.ts'
 import type { TokenRecord } from '../model/token.ts'
-import type { StoredWebhook } from '../model/webhook.ts'
-import type { MasterKeyStore, Resealed, RowStore } from '../operator-ports.ts'
 import type { CountStore } from '../service/ports.ts'
 import { type KeyRing, sealingKeyOf, type VaultStore } from '../trust/key-ring.ts'
 import type { Parts } from '../trust/parts.ts'
@@ -17,7 +15,9 @@ import {
   STORE_SECRET_CONTEXT,
   webhookContext,
 } from '../trust/vault.ts'
+import type { StoredWebhook } from '../webhooks/webhook.ts'
 import { type OnPhase, partsOf } from './copy.ts'
+import type { MasterKeyStore, Resealed, RowStore } from './ports.ts'
 
 /** The key file, if Latchkey manages it. Each change is on disk when the method returns. */
 export interface KeyKeeper {

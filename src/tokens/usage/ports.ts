@@ -1,7 +1,7 @@
 // What a store keeps of verifications.
 import type { Timestamp } from '../model/token.ts'
-import type { KeptUsage, UsageQuestion, UsageReport, UsageRow } from '../model/usage.ts'
 import type { RecentVerifications } from '../verify/recent-verifications.ts'
+import type { KeptUsage, UsageQuestion, UsageReport, UsageRow } from './usage.ts'
 
 export interface UseStore {
   /**

@@ -1,7 +1,8 @@
 // What is asked of a store about verifiers.
-import type { Change, Verifier } from '../model/lease.ts'
+
+import type { Origin } from '../history/history.ts'
 import type { Timestamp } from '../model/token.ts'
-import type { Origin } from '../record/history.ts'
+import type { Change, Verifier } from './lease.ts'
 
 /** What was changed since a position. */
 export interface News {

@@ -1,11 +1,12 @@
 // What is asked of a store about webhooks, and of the receivers.
-import type { Attempted, Outcome, Progress } from '../model/delivery.ts'
+
+import type { FeedRow, Origin } from '../history/history.ts'
 import type { PageRequest, Slice } from '../model/page.ts'
 import type { ExpiringToken, Timestamp } from '../model/token.ts'
-import type { StoredDelivery, StoredWebhook } from '../model/webhook.ts'
-import type { FeedRow, Origin } from '../record/history.ts'
 import type { Stamped } from '../trust/stamp.ts'
-import type { WebhookChange } from '../webhook-plan.ts'
+import type { Attempted, Outcome, Progress } from './delivery.ts'
+import type { WebhookChange } from './plan.ts'
+import type { StoredDelivery, StoredWebhook } from './webhook.ts'
 
 /** An event for a receiver. */
 export interface Message {

@@ -1,9 +1,9 @@
 // The account key or session that a change is made by is checked inside the transaction of the change.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Origin } from '../../../src/tokens/history/history.ts'
 import type { Authority } from '../../../src/tokens/model/permissions.ts'
-import { IDLE_MS } from '../../../src/tokens/model/session.ts'
-import type { Origin } from '../../../src/tokens/record/history.ts'
+import { IDLE_MS } from '../../../src/tokens/people/session.ts'
 import { type Estate, FIRST_PAGE } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 

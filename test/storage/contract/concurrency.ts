@@ -1,7 +1,7 @@
 // What holds when many ask at once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ChainCheck } from '../../../src/tokens/record/history.ts'
+import { ChainCheck } from '../../../src/tokens/history/history.ts'
 import { runs } from '../../support/runs.ts'
 import { deleteToken, FIRST_PAGE, updateToken } from '../../support/store.ts'
 import type { Part } from '../contract.ts'

@@ -1,15 +1,15 @@
 // The history: what each change leaves behind, and the chain that ties the rows together.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { takesAccess } from '../../../src/tokens/model/actions.ts'
-import type { ChainLink } from '../../../src/tokens/record/history.ts'
+import { takesAccess } from '../../../src/tokens/history/actions.ts'
+import type { ChainLink } from '../../../src/tokens/history/history.ts'
 import {
   chainStamp,
   type HistoryFilter,
   type HistoryQuery,
   headStamp,
   type ListedHistoryRow,
-} from '../../../src/tokens/record/history.ts'
+} from '../../../src/tokens/history/history.ts'
 import { deleteToken, type Estate, FIRST_PAGE, plain, rotateToken, updateToken } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 

@@ -1,10 +1,10 @@
 // Requests that are repeated: what is stored of an idempotency key, for how long, and for whom.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Origin } from '../../../src/tokens/history/history.ts'
 import { IDEMPOTENCY_KEYS } from '../../../src/tokens/model/tables.ts'
 import type { SubAccount } from '../../../src/tokens/model/token.ts'
 import { FORGOTTEN_AT_ONCE, IDEMPOTENCY_MEMORY_MS } from '../../../src/tokens/model/update.ts'
-import type { Origin } from '../../../src/tokens/record/history.ts'
 import type { Estate } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 

@@ -1,8 +1,8 @@
 // What is left of rates and quotas: shared by all that have the store open, and durable. Each test has a store to itself.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Ask, leftOf, type Reserved } from '../../../src/tokens/model/limit.ts'
-import type { Store } from '../../../src/tokens/store.ts'
+import { type Ask, leftOf, type Reserved } from '../../../src/tokens/limits/limit.ts'
+import type { Store } from '../../../src/tokens/service/store.ts'
 import type { Limit } from '../../../src/tokens/verify/policy.ts'
 import { acceptedOf, askFor, quota, rate } from '../../support/limits.ts'
 import type { OpenEmptyStore, TestStore } from '../../support/store.ts'

@@ -1,7 +1,7 @@
 // The last verifications of tokens: merged by the store with what is on record, and gone with their token, or with time.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { DAY_MS } from '../../../src/tokens/model/usage.ts'
+import { DAY_MS } from '../../../src/tokens/usage/usage.ts'
 import type { RecentVerification } from '../../../src/tokens/verify/recent-verifications.ts'
 import { rotateToken } from '../../support/store.ts'
 import type { Part } from '../contract.ts'

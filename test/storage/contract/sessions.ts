@@ -1,9 +1,9 @@
 // Sessions of people who are signed in to the console.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ENDED_MS, type PortalSession, SPENT_MS } from '../../../src/tokens/model/portal.ts'
-import { IDLE_MS, LONGEST_MS, type StoredSession } from '../../../src/tokens/model/session.ts'
 import { PORTAL_SESSIONS, SESSIONS } from '../../../src/tokens/model/tables.ts'
+import { IDLE_MS, LONGEST_MS, type StoredSession } from '../../../src/tokens/people/session.ts'
+import { ENDED_MS, type PortalSession, SPENT_MS } from '../../../src/tokens/portal/session.ts'
 import { isGenuine } from '../../../src/tokens/trust/stamp.ts'
 import { credentialOf, FIRST_PAGE, plain } from '../../support/store.ts'
 import type { Part } from '../contract.ts'

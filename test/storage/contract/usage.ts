@@ -1,6 +1,7 @@
 // What verification has accepted and refused: added once, summed, moved from hours to days, and removed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Store } from '../../../src/tokens/service/store.ts'
 import {
   COUNTED,
   candidatesIn,
@@ -12,8 +13,7 @@ import {
   type UsageRange,
   type UsageReport,
   usageQuestion,
-} from '../../../src/tokens/model/usage.ts'
-import type { Store } from '../../../src/tokens/store.ts'
+} from '../../../src/tokens/usage/usage.ts'
 import type { Part } from '../contract.ts'
 
 const FIRST_HOUR = Date.UTC(2031, 4, 30, 22) / HOUR_MS

@@ -1,11 +1,11 @@
 // Verifiers that hold a lease, and the feed of all histories that their news are read from.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FORGOTTEN_AFTER } from '../../../src/tokens/model/actions.ts'
-import { covers, MOST_NEWS, MOST_VERIFIERS } from '../../../src/tokens/model/lease.ts'
+import { FORGOTTEN_AFTER } from '../../../src/tokens/history/actions.ts'
 import { ALL_ACCOUNTS } from '../../../src/tokens/model/permissions.ts'
 import type { Account, TokenRecord } from '../../../src/tokens/model/token.ts'
-import type { Store } from '../../../src/tokens/store.ts'
+import type { Store } from '../../../src/tokens/service/store.ts'
+import { covers, MOST_NEWS, MOST_VERIFIERS } from '../../../src/tokens/verifiers/lease.ts'
 import { deleteToken, type Estate, updateToken } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 

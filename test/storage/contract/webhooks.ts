@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { IMPORTED } from '../../../src/tokens/history/history.ts'
 import { overviewQuestion } from '../../../src/tokens/model/overview.ts'
 import type { Account } from '../../../src/tokens/model/token.ts'
-import { IMPORTED } from '../../../src/tokens/record/history.ts'
 import { FIRST_PAGE } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { VAULT } from '../../../src/tokens/model/tables.ts'
-import type { Store } from '../../../src/tokens/store.ts'
+import type { Store } from '../../../src/tokens/service/store.ts'
 import { askFor, rate } from '../../support/limits.ts'
 import { runs } from '../../support/runs.ts'
 import {

@@ -1,10 +1,10 @@
 // The operator accepts that a database was restored to an earlier state, and that changes are lost.
-import { OperatorError } from '../../../tokens/errors.ts'
-import { anyLease, unknownLease } from '../../../tokens/model/lease.ts'
+import { OperatorError } from '../../../tokens/model/errors.ts'
 import { VERIFIERS } from '../../../tokens/model/tables.ts'
 import { toTimeOrNull } from '../../../tokens/model/times.ts'
 import type { KeyRing } from '../../../tokens/trust/key-ring.ts'
 import { Stamps } from '../../../tokens/trust/vault.ts'
+import { anyLease, unknownLease } from '../../../tokens/verifiers/lease.ts'
 import { endAllBulk } from '../../changes/replays.ts'
 import { requireFitServer } from '../fit-server.ts'
 import { BEGIN, connect, placeOf } from '../pool.ts'

@@ -8,7 +8,7 @@
 // - The database names the place where it is, which a restored dump has left, and the server its recovery target.
 //
 // A process that notices one of these refuses everything, and notes the reason in the database, for those that know nothing.
-import { Failure } from '../../../tokens/errors.ts'
+import { Failure } from '../../../tokens/model/errors.ts'
 import { type Connection, isLost } from '../postgres-connection.ts'
 import { raiseMark, readFound } from './mark-rows.ts'
 import { type Found, findLoss, Knowledge, type Mark } from './marks.ts'

@@ -5,7 +5,7 @@ import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { createPrivate } from '../../../process/private-file.ts'
-import { OperatorError } from '../../../tokens/errors.ts'
+import { OperatorError } from '../../../tokens/model/errors.ts'
 import type { Mark } from './marks.ts'
 
 const fsync = promisify(fs.fsync)

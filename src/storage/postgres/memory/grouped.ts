@@ -1,6 +1,6 @@
 // Changes of one account's tokens cannot run concurrently: those that wait are made in one transaction, and answered when it is
 // durable.
-import { Failure, failure } from '../../../tokens/errors.ts'
+import { Failure, failure } from '../../../tokens/model/errors.ts'
 import type { TokenRow } from '../../../tokens/service/ports.ts'
 import type { Change } from '../../changes/change.ts'
 import { MAX_WAITING_PER_ACCOUNT, type Pool, TooManyWait } from '../pool.ts'

@@ -1,6 +1,6 @@
 // A cache of row objects: an unchanged row is the same object, so that values derived from it can be cached with it. Every row is
 // still read from the store, and compared with the cached one field by field.
-import { bytesOf, Recent } from '../../../tokens/recent.ts'
+import { bytesOf, Recent } from '../../../tokens/model/clock-cache.ts'
 import { KEY, LISTED } from '../../columns.ts'
 import type { Columns, Fields } from '../protocol/batch.ts'
 

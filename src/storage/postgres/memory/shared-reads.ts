@@ -1,6 +1,6 @@
 // Concurrent short reads share one connection and one round trip. Each has its own answer, deadline and failure.
 import type pg from 'pg'
-import { failure } from '../../../tokens/errors.ts'
+import { failure } from '../../../tokens/model/errors.ts'
 import {
   CallerGone,
   type Connection,

@@ -2,7 +2,7 @@
 // describes its columns each time, which costs this process more than the handling of the answer.
 import { hash } from 'node:crypto'
 import pg from 'pg'
-import { Recent } from '../../../tokens/recent.ts'
+import { Recent } from '../../../tokens/model/clock-cache.ts'
 import { asBuffer } from '../../../tokens/trust/vault.ts'
 
 export type Value = string | number | boolean | null | Uint8Array | readonly (string | number | null | Uint8Array)[]

@@ -1,6 +1,6 @@
 // Brings the schema up to date: numbered SQL files, each in one transaction together with its number.
 import type pg from 'pg'
-import { OperatorError } from '../../../tokens/errors.ts'
+import { OperatorError } from '../../../tokens/model/errors.ts'
 import { type Migration, readMigrations, requireKnownNumber } from '../../migrations.ts'
 import { BEGIN } from '../pool.ts'
 

@@ -1,7 +1,7 @@
 // Divides the large tables of a new store into partitions by account. Everything else about them stays as the migrations say, and
 // later migrations apply to both kinds of store: see docs/decisions/021-partitions-by-account.md.
 import type pg from 'pg'
-import { OperatorError } from '../../../tokens/errors.ts'
+import { OperatorError } from '../../../tokens/model/errors.ts'
 import { BEGIN } from '../pool.ts'
 import { MIGRATION_LOCK } from './migrate.ts'
 

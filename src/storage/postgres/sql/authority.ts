@@ -1,10 +1,11 @@
 // Whether those who ask for changes still may, and ask for them for the first time. Read after the lock of their account, under
 // which its keys are revoked, so that a revocation that was answered is seen.
-import { Failure } from '../../../tokens/errors.ts'
+
+import type { Idempotency, Origin } from '../../../tokens/history/history.ts'
+import { Failure } from '../../../tokens/model/errors.ts'
 import type { Authority } from '../../../tokens/model/permissions.ts'
-import { makerOf } from '../../../tokens/model/portal.ts'
 import { FORGOTTEN_AT_ONCE, IDEMPOTENCY_MEMORY_MS } from '../../../tokens/model/update.ts'
-import type { Idempotency, Origin } from '../../../tokens/record/history.ts'
+import { makerOf } from '../../../tokens/portal/session.ts'
 import {
   type AuthorityEnd,
   endOfKey,

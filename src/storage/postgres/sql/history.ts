@@ -1,7 +1,5 @@
 // Appends to the accounts' chains of history. The head of a chain is also the lock of its account.
-import { Failure } from '../../../tokens/errors.ts'
-import type { RecordOf } from '../../../tokens/model/table.ts'
-import { HISTORY, type HISTORY_HEADS, IDEMPOTENCY_KEYS } from '../../../tokens/model/tables.ts'
+
 import {
   type ChainEnd,
   type Continuation,
@@ -13,7 +11,10 @@ import {
   nextRow,
   type Origin,
   type StoredHistoryRow,
-} from '../../../tokens/record/history.ts'
+} from '../../../tokens/history/history.ts'
+import { Failure } from '../../../tokens/model/errors.ts'
+import type { RecordOf } from '../../../tokens/model/table.ts'
+import { HISTORY, type HISTORY_HEADS, IDEMPOTENCY_KEYS } from '../../../tokens/model/tables.ts'
 import type { Stamps } from '../../../tokens/trust/vault.ts'
 import type { Connection } from '../postgres-connection.ts'
 import { insertRows } from './insertion.ts'

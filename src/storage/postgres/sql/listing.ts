@@ -1,5 +1,5 @@
 // Pages of tokens: one statement, so that a page and its total are of one snapshot and one round trip.
-import { type Chosen, type ChosenTokens, inParts, MAX_BULK_TOKENS } from '../../../tokens/model/bulk.ts'
+import { type Chosen, type ChosenTokens, inParts, MAX_BULK_TOKENS } from '../../../tokens/bulk/bulk.ts'
 import { type Sought, seek } from '../../../tokens/model/name-grams.ts'
 import {
   inOrder,

@@ -1,7 +1,7 @@
 // Makes changes inside one transaction. Their accounts are locked first, by the heads of their histories, so that changes of one
 // account happen one after the other and cannot deadlock. Statements that do not need each other's answers are sent together;
 // they still run in the order in which they are asked for here.
-import { Failure } from '../../../tokens/errors.ts'
+import { Failure } from '../../../tokens/model/errors.ts'
 import { type Asked, type Change, type Find, type Planned, takesAccess } from '../../changes/change.ts'
 import { readAuthorities } from './authority.ts'
 import { lockHeads, type Recorded, record, type Transaction } from './history.ts'

@@ -2,7 +2,7 @@
 // numbered. A row of the history names the transaction that wrote it. One that a snapshot does not see has an id from its xmin on,
 // so nothing is missed, however long a transaction runs.
 
-import type { Change, Verifier } from '../../../tokens/model/lease.ts'
+import type { Change, Verifier } from '../../../tokens/verifiers/lease.ts'
 import type { News, Renewal } from '../../../tokens/verifiers/ports.ts'
 import { VERIFIER } from '../../columns.ts'
 import { type Connection, SERVER } from '../postgres-connection.ts'

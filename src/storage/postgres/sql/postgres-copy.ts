@@ -1,7 +1,7 @@
 // The PostgreSQL store as source or target of a copy. Nobody else can change it meanwhile.
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
-import { failure, nameSome, OperatorError } from '../../../tokens/errors.ts'
+import { failure, nameSome, OperatorError } from '../../../tokens/model/errors.ts'
 import type { StoredRow, Table } from '../../../tokens/model/table.ts'
 import { STORED, VAULT } from '../../../tokens/model/tables.ts'
 import type { KeyRing } from '../../../tokens/trust/key-ring.ts'

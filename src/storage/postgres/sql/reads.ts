@@ -1,6 +1,6 @@
 // How this engine asks every question, on one connection: one statement each, so that an answer comes from one snapshot and one round trip.
 import type { TokenRecord } from '../../../tokens/model/token.ts'
-import type { NameAsked } from '../../../tokens/operator-ports.ts'
+import type { NameAsked } from '../../../tokens/upkeep/ports.ts'
 import { TOKEN } from '../../columns.ts'
 import { QUESTIONS } from '../../questions/all.ts'
 import { type Asked, on, type Row } from '../../questions/question.ts'

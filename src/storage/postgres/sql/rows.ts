@@ -1,5 +1,5 @@
 // The rows that changes start from, and the rows that they write, with what this engine keeps for search. Counts follow by triggers.
-import { Failure } from '../../../tokens/errors.ts'
+import { Failure } from '../../../tokens/model/errors.ts'
 import { TOKENS } from '../../../tokens/model/tables.ts'
 import { foldCase, type TokenRecord } from '../../../tokens/model/token.ts'
 import type { Find, Owner, Write } from '../../changes/change.ts'

@@ -7,7 +7,7 @@ import {
   mergeBusiest,
   monthOf,
   type UsageReport,
-} from '../../../tokens/model/usage.ts'
+} from '../../../tokens/usage/usage.ts'
 import type { RecentVerifications } from '../../../tokens/verify/recent-verifications.ts'
 import { mergeStored, SUM_OF_HOURS } from '../../questions/usage.ts'
 import type { Connection } from '../postgres-connection.ts'

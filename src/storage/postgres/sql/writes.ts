@@ -1,9 +1,10 @@
 // How this engine makes changes without history, inside one transaction.
-import { Failure } from '../../../tokens/errors.ts'
-import { type Ask, type Reserved, type RowAsk, reserve } from '../../../tokens/model/limit.ts'
-import { SPENT_MS } from '../../../tokens/model/portal.ts'
+
+import { type Ask, type Reserved, type RowAsk, reserve } from '../../../tokens/limits/limit.ts'
+import { Failure } from '../../../tokens/model/errors.ts'
 import type { Timestamp } from '../../../tokens/model/token.ts'
-import type { MasterKeyChange, Resealed } from '../../../tokens/operator-ports.ts'
+import { SPENT_MS } from '../../../tokens/portal/session.ts'
+import type { MasterKeyChange, Resealed } from '../../../tokens/upkeep/ports.ts'
 import { PRECISION_MS } from '../../../tokens/verify/recent-verifications.ts'
 import { WRITES } from '../../changes/all.ts'
 import { RESEAL_SECRETS } from '../../changes/upkeep.ts'

@@ -2,7 +2,7 @@
 // files that were opened.
 import * as fs from 'node:fs'
 import { createPrivate, requireNoLink } from '../../../process/private-file.ts'
-import { failure } from '../../../tokens/errors.ts'
+import { failure } from '../../../tokens/model/errors.ts'
 
 /** Identifies an open file even if its path later names another one. */
 export interface OpenedFile {

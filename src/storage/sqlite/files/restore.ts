@@ -4,8 +4,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import type { SQLInputValue } from 'node:sqlite'
 import { createPrivate, requireNoLink } from '../../../process/private-file.ts'
-import { OperatorError } from '../../../tokens/errors.ts'
-import { anyLease, LEASE_SECONDS } from '../../../tokens/model/lease.ts'
+import { OperatorError } from '../../../tokens/model/errors.ts'
 import { Stamps } from '../../../tokens/trust/vault.ts'
 import {
   FOOTER_BYTES,
@@ -16,6 +15,7 @@ import {
   type SignedManifest,
   trailerLength,
 } from '../../../tokens/upkeep/backup.ts'
+import { anyLease, LEASE_SECONDS } from '../../../tokens/verifiers/lease.ts'
 import { requireKeys } from '../../store-secret.ts'
 import { Journal } from '../journal/journal.ts'
 import { newestSchema } from '../sql/migrate.ts'

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { OperatorError } from '../../../tokens/errors.ts'
+import { OperatorError } from '../../../tokens/model/errors.ts'
 import { VAULT } from '../../../tokens/model/tables.ts'
 import type { KeyRing, VaultRow } from '../../../tokens/trust/key-ring.ts'
 import { selectList } from '../../columns.ts'

@@ -5,8 +5,7 @@ import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { dirname } from 'node:path'
 import { replacePrivate } from '../../../process/private-file.ts'
-import { Failure } from '../../../tokens/errors.ts'
-import { anyLease } from '../../../tokens/model/lease.ts'
+import { Failure } from '../../../tokens/model/errors.ts'
 import {
   compareJournal,
   firstLine,
@@ -14,6 +13,7 @@ import {
   nextLine,
   readLines,
 } from '../../../tokens/trust/revocations.ts'
+import { anyLease } from '../../../tokens/verifiers/lease.ts'
 import { syncPath } from '../files/files.ts'
 import { insertUnknownLease } from '../sql/news.ts'
 import type { Connection } from '../sqlite-connection.ts'

@@ -1,6 +1,6 @@
 // Replays revocations of the journal on a store that lacks them, by the same changes as the first time: with history, counts,
 // stamps, and the original times.
-import type { Origin } from '../../../tokens/record/history.ts'
+import type { Origin } from '../../../tokens/history/history.ts'
 import type { Revocation } from '../../../tokens/trust/revocations.ts'
 import { accountChanges } from '../../changes/accounts.ts'
 import { endAllBulk, replayRevocation } from '../../changes/replays.ts'

@@ -1,6 +1,7 @@
 // Makes rows smaller that are going to be cached: SQLite returns a new string and a new buffer for every column.
+
+import { Recent } from '../../../tokens/model/clock-cache.ts'
 import type { ListedToken, VerifiedToken } from '../../../tokens/model/token.ts'
-import { Recent } from '../../../tokens/recent.ts'
 
 const SHARED_TEXTS = 20_000
 /** Small: a block stays for as long as one row that is cached has a part of it. */

@@ -1,6 +1,6 @@
 // A cache of what was read from the store. An entry never expires by age: it holds until the store says that something it was
 // made from has changed.
-import { Recent } from '../../../tokens/recent.ts'
+import { Recent } from '../../../tokens/model/clock-cache.ts'
 import type { Changes } from './changes.ts'
 
 interface Entry<Value> {

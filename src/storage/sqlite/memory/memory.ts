@@ -1,11 +1,11 @@
 // What the event loop's connection has read, returned as the same object for as long as nothing about it has changed. The reads
 // below are called within `read`, or in the callback in which `shareSnapshot` resolves.
 import { hash } from 'node:crypto'
+import { bytesOf } from '../../../tokens/model/clock-cache.ts'
 import type { OrderedQuery, Slice } from '../../../tokens/model/page.ts'
 import type { Table } from '../../../tokens/model/table.ts'
 import { SUB_ACCOUNTS, TOKENS } from '../../../tokens/model/tables.ts'
 import type { ListedToken, StoredKey, SubAccount } from '../../../tokens/model/token.ts'
-import { bytesOf } from '../../../tokens/recent.ts'
 import type { TokenRow } from '../../../tokens/service/ports.ts'
 import type { Stamped } from '../../../tokens/trust/stamp.ts'
 import type { Stamps } from '../../../tokens/trust/vault.ts'

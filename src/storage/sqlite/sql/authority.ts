@@ -1,9 +1,10 @@
 // Whether the one who asks for a change still may, and asks for it for the first time, asked inside its transaction.
-import { Failure } from '../../../tokens/errors.ts'
+
+import type { Idempotency, Origin } from '../../../tokens/history/history.ts'
+import { Failure } from '../../../tokens/model/errors.ts'
 import type { Authority } from '../../../tokens/model/permissions.ts'
-import { makerOf } from '../../../tokens/model/portal.ts'
 import { FORGOTTEN_AT_ONCE, IDEMPOTENCY_MEMORY_MS } from '../../../tokens/model/update.ts'
-import type { Idempotency, Origin } from '../../../tokens/record/history.ts'
+import { makerOf } from '../../../tokens/portal/session.ts'
 import {
   type AuthorityEnd,
   endOfKey,

@@ -2,8 +2,8 @@
 // the store. There is one writer at a time, so rows are numbered in the order of their commits. A life begins with each server: a
 // file that was replaced by an earlier one may have the same row, and lack what was remembered since.
 
-import { type BegunLease, type Change, unknownLease, type Verifier } from '../../../tokens/model/lease.ts'
 import { VERIFIERS } from '../../../tokens/model/tables.ts'
+import { type BegunLease, type Change, unknownLease, type Verifier } from '../../../tokens/verifiers/lease.ts'
 import type { News, Renewal } from '../../../tokens/verifiers/ports.ts'
 import { VERIFIER } from '../../columns.ts'
 import type { Connection } from '../sqlite-connection.ts'

@@ -1,5 +1,5 @@
 // The rows that changes start from, and the rows that they write, with what this engine keeps beside them: search index, counts.
-import { Failure } from '../../../tokens/errors.ts'
+import { Failure } from '../../../tokens/model/errors.ts'
 import type { StoredRow, Table } from '../../../tokens/model/table.ts'
 import { TOKENS } from '../../../tokens/model/tables.ts'
 import { foldCase, type TokenRecord } from '../../../tokens/model/token.ts'

@@ -1,6 +1,6 @@
 // The embedded store as source or target of a copy. No other process can use the file meanwhile.
 import { existsSync, mkdirSync } from 'node:fs'
-import { failure, OperatorError } from '../../../tokens/errors.ts'
+import { failure, OperatorError } from '../../../tokens/model/errors.ts'
 import type { StoredRow, Table } from '../../../tokens/model/table.ts'
 import { STORED, VAULT } from '../../../tokens/model/tables.ts'
 import type { KeyRing } from '../../../tokens/trust/key-ring.ts'

@@ -1,5 +1,5 @@
 // What threads send each other: a call by the name of an operation, and its reply.
-import { Failure } from '../../../tokens/errors.ts'
+import { Failure } from '../../../tokens/model/errors.ts'
 import { translateError } from '../sqlite-connection.ts'
 
 export interface Call {

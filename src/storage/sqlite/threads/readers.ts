@@ -2,8 +2,8 @@
 // commands end sooner than a thread starts. Each gets one call at a time; the other calls wait in a queue here, where they can
 // time out or be dropped.
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { failure } from '../../../tokens/errors.ts'
-import type { RequestScope } from '../../../tokens/store.ts'
+import { failure } from '../../../tokens/model/errors.ts'
+import type { RequestScope } from '../../../tokens/service/store.ts'
 import { type Bounds, FairQueue, type QueuedCall } from '../../fair-queue.ts'
 import { deadlinePassed } from '../sqlite-connection.ts'
 import { type EndedThread, RestartingThread } from './restarting-thread.ts'

@@ -1,8 +1,8 @@
 // A worker thread with its own connection. A writer commits all queued changes as one transaction and answers each only when
 // that commit is durable; a reader runs queries that are too slow for the event loop.
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import type { Damage } from '../../../tokens/operator-ports.ts'
 import { Stamps } from '../../../tokens/trust/vault.ts'
+import type { Damage } from '../../../tokens/upkeep/ports.ts'
 import type { OpenedFile } from '../files/files.ts'
 import { Journal, type Recovery } from '../journal/journal.ts'
 import { chooseTokens, listTokens } from '../sql/listing.ts'

@@ -1,7 +1,7 @@
 // The event loop's side of a worker thread: sends calls and settles each when its reply comes. Calls made within one turn of
 // the event loop are sent as one message.
 import { Worker } from 'node:worker_threads'
-import { Failure, failure } from '../../../tokens/errors.ts'
+import { Failure, failure } from '../../../tokens/model/errors.ts'
 import type { Recovery } from '../journal/journal.ts'
 import type { Call, Reply } from './calls.ts'
 import type { ThreadData } from './thread.ts'

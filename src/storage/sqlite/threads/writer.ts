@@ -1,6 +1,6 @@
 // Commits batches of changes, each as one transaction, and answers when the commit and its line of the revocation journal are
 // durable. Knows nothing of threads.
-import { Failure, failure } from '../../../tokens/errors.ts'
+import { Failure, failure } from '../../../tokens/model/errors.ts'
 import type { Stamps } from '../../../tokens/trust/vault.ts'
 import { CHANGES } from '../../changes/all.ts'
 import type { Change } from '../../changes/change.ts'
