@@ -1,13 +1,12 @@
 // SQL made from the domain's tables, for both engines. Columns are always named: a statement that PostgreSQL has prepared with
 // a * fails as soon as a column is added.
 import type { StoredBulk, StoredPart } from '../tokens/bulk/bulk.ts'
+import { BULK_OPERATIONS, BULK_PARTS } from '../tokens/bulk/tables.ts'
 import type { KeptRequest, StoredHistoryRow } from '../tokens/history/history.ts'
 import { type RecordOf, type StoredRow, storedFields, type Table, type Value } from '../tokens/model/table.ts'
 import {
   ACCOUNT_KEYS,
   ACCOUNTS,
-  BULK_OPERATIONS,
-  BULK_PARTS,
   HISTORY,
   HISTORY_HEADS,
   IDEMPOTENCY_KEYS,
@@ -17,8 +16,6 @@ import {
   SUB_ACCOUNTS,
   TOKENS,
   VERIFIERS,
-  WEBHOOK_DELIVERIES,
-  WEBHOOKS,
 } from '../tokens/model/tables.ts'
 import {
   type Account,
@@ -34,6 +31,7 @@ import type { ExportedRow, StampedSubAccountRow, TokenRow } from '../tokens/serv
 import type { Stamped } from '../tokens/trust/stamp.ts'
 import type { FoundRows } from '../tokens/trust/verdict.ts'
 import type { Verifier } from '../tokens/verifiers/lease.ts'
+import { WEBHOOK_DELIVERIES, WEBHOOKS } from '../tokens/webhooks/tables.ts'
 import type { StoredDelivery, StoredWebhook } from '../tokens/webhooks/webhook.ts'
 
 /** A field or a table in the database's spelling. */

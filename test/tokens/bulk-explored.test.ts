@@ -15,9 +15,10 @@ import {
   undoing,
 } from '../../src/tokens/bulk/bulk.ts'
 import { isUntouched, orderedBy, planBulk, planStep } from '../../src/tokens/bulk/plan.ts'
+import { BULK_OPERATIONS, BULK_PARTS } from '../../src/tokens/bulk/tables.ts'
 import { planTokenChange } from '../../src/tokens/changes/plan.ts'
 import { Failure } from '../../src/tokens/model/errors.ts'
-import { BULK_OPERATIONS, BULK_PARTS, TOKENS } from '../../src/tokens/model/tables.ts'
+import { TOKENS } from '../../src/tokens/model/tables.ts'
 import type { TokenRecord } from '../../src/tokens/model/token.ts'
 import { restamp, type Stamped, stampOf } from '../../src/tokens/trust/stamp.ts'
 import { Stamps } from '../../src/tokens/trust/vault.ts'

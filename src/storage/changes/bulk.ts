@@ -11,9 +11,9 @@ import {
   undoing,
 } from '../../tokens/bulk/bulk.ts'
 import * as plans from '../../tokens/bulk/plan.ts'
+import { BULK_OPERATIONS, BULK_PARTS } from '../../tokens/bulk/tables.ts'
 import type { Origin } from '../../tokens/history/history.ts'
 import { Failure } from '../../tokens/model/errors.ts'
-import { BULK_OPERATIONS, BULK_PARTS } from '../../tokens/model/tables.ts'
 import type { Timestamp } from '../../tokens/model/token.ts'
 import { restamp, type Stamped } from '../../tokens/trust/stamp.ts'
 import { countRunningBulk, findBulk } from '../questions/bulk.ts'

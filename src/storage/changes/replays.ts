@@ -1,8 +1,9 @@
 // Changes of a store that is older than what was promised.
 import { ended, type StoredBulk } from '../../tokens/bulk/bulk.ts'
+import { BULK_OPERATIONS } from '../../tokens/bulk/tables.ts'
 import * as plans from '../../tokens/changes/plan.ts'
 import type { Origin } from '../../tokens/history/history.ts'
-import { BULK_OPERATIONS, TOKENS } from '../../tokens/model/tables.ts'
+import { TOKENS } from '../../tokens/model/tables.ts'
 import type { Timestamp } from '../../tokens/model/token.ts'
 import { replayedChange, type TokenRevocation } from '../../tokens/trust/revocations.ts'
 import { restamp, type Stamped } from '../../tokens/trust/stamp.ts'

@@ -3,9 +3,10 @@
 import * as plans from '../../tokens/changes/plan.ts'
 import type { Origin } from '../../tokens/history/history.ts'
 import { Failure } from '../../tokens/model/errors.ts'
-import { LIMITS, RECENT_VERIFICATIONS, RETIRED_CREDENTIALS, TOKENS } from '../../tokens/model/tables.ts'
+import { LIMITS, RETIRED_CREDENTIALS, TOKENS } from '../../tokens/model/tables.ts'
 import type { TokenRecord } from '../../tokens/model/token.ts'
 import type { TokenRow } from '../../tokens/service/ports.ts'
+import { RECENT_VERIFICATIONS } from '../../tokens/usage/tables.ts'
 import { asListed } from '../columns.ts'
 import { findAccount } from '../questions/accounts.ts'
 import {

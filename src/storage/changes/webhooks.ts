@@ -3,7 +3,6 @@
 import { tokenExpiring } from '../../tokens/changes/plan.ts'
 import type { Origin } from '../../tokens/history/history.ts'
 import { Failure } from '../../tokens/model/errors.ts'
-import { WEBHOOK_DELIVERIES, WEBHOOKS } from '../../tokens/model/tables.ts'
 import type { ExpiringToken, Timestamp } from '../../tokens/model/token.ts'
 import { restamp } from '../../tokens/trust/stamp.ts'
 import { type Attempted, type Progress, settle } from '../../tokens/webhooks/delivery.ts'
@@ -17,6 +16,7 @@ import {
   webhookDisabled,
 } from '../../tokens/webhooks/plan.ts'
 import type { ChangedWebhook, ExpiryWindow } from '../../tokens/webhooks/ports.ts'
+import { WEBHOOK_DELIVERIES, WEBHOOKS } from '../../tokens/webhooks/tables.ts'
 import { MAX_WEBHOOKS, type StoredDelivery, type StoredWebhook } from '../../tokens/webhooks/webhook.ts'
 import { DELIVERY } from '../columns.ts'
 import { accountsOf } from '../questions/accounts.ts'

@@ -1,8 +1,8 @@
 // What is asked of verifications: how often each token was accepted and refused, and which were the last.
 import { ALL_ACCOUNTS } from '../../tokens/model/permissions.ts'
-import { USAGE_DAYS, USAGE_HOURS } from '../../tokens/model/tables.ts'
 import type { Timestamp, TokenActivity } from '../../tokens/model/token.ts'
 import type { TokenOwner } from '../../tokens/usage/ports.ts'
+import { USAGE_DAYS, USAGE_HOURS } from '../../tokens/usage/tables.ts'
 import { dayOf, type UsageQuestion, type UsageRow } from '../../tokens/usage/usage.ts'
 import { mergeRecent, type RecentVerifications } from '../../tokens/verify/recent-verifications.ts'
 import { namesOf } from '../columns.ts'

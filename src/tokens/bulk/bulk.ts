@@ -4,9 +4,9 @@ import { type FieldReader, type JsonObject, nameField, oneOf, readNew, readStore
 import { FILTERS, MAX_LIMIT, type RawQuery, readTokenQuery, scopedQuery, type TokenQuery } from '../model/page.ts'
 import { type Authority, flagField } from '../model/permissions.ts'
 import type { RecordOf } from '../model/table.ts'
-import type { BULK_OPERATIONS, BULK_PARTS } from '../model/tables.ts'
 import { countCharacters, type Timestamp, type TokenRecord } from '../model/token.ts'
 import { isObject } from '../verify/is-object.ts'
+import type { BULK_OPERATIONS, BULK_PARTS } from './tables.ts'
 
 export const BULK_ACTIONS = ['disable', 'enable', 'delete', 'expire'] as const
 export type BulkAction = (typeof BULK_ACTIONS)[number]

@@ -3,7 +3,6 @@
 import { planTokenChange, type TokenPlan } from '../changes/plan.ts'
 import { type HistoryEvent, historyEvent, type Origin } from '../history/history.ts'
 import { Failure } from '../model/errors.ts'
-import { BULK_OPERATIONS, BULK_PARTS } from '../model/tables.ts'
 import type { Timestamp, TokenRecord } from '../model/token.ts'
 import { isGenuine, restamp, type Stamped } from '../trust/stamp.ts'
 import type { Stamps } from '../trust/vault.ts'
@@ -26,6 +25,7 @@ import {
   type StoredBulk,
   type StoredPart,
 } from './bulk.ts'
+import { BULK_OPERATIONS, BULK_PARTS } from './tables.ts'
 
 /** As the history shows why a token was restored. */
 const UNDONE = 'undone'

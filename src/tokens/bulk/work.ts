@@ -3,13 +3,13 @@
 // The claim only saves work: an operation goes on from where its row says, in the transaction of the step, in whichever process.
 import { randomUUID } from 'node:crypto'
 import { Failure, type FailureCode } from '../model/errors.ts'
-import { BULK_OPERATIONS, BULK_PARTS } from '../model/tables.ts'
 import type { Parts } from '../trust/parts.ts'
 import { isGenuine, type Stamped } from '../trust/stamp.ts'
 import { CLAIM_MS } from '../webhooks/dispatch.ts'
 import type { ClaimStore } from '../webhooks/ports.ts'
 import { nextPart, type StoredBulk } from './bulk.ts'
 import type { BulkStore } from './ports.ts'
+import { BULK_OPERATIONS, BULK_PARTS } from './tables.ts'
 
 const MAX_STEPS_AT_ONCE = 4
 const LOOKED_AT_ONCE = 500

@@ -1,19 +1,7 @@
-// Every stored table, once: its fields and their types, which of them are stamped, and which ones the history shows when they
-// change. Record types, column lists, row mapping, copying, stamps and history differences of both engines come from here.
-
-import {
-  bytes,
-  type Field,
-  json,
-  number,
-  optionalBytes,
-  optionalJson,
-  optionalNumber,
-  optionalText,
-  type Table,
-  table,
-  text,
-} from './table.ts'
+// The tables that all capabilities stand on, each once: its fields and their types, which of them are stamped, and which ones the
+// history shows when they change. Record types, column lists, row mapping, copying, stamps and history differences of both engines
+// come from here and from the tables of the capabilities; upkeep/stored.ts names all of them.
+import { bytes, type Field, json, number, optionalJson, optionalNumber, optionalText, table, text } from './table.ts'
 
 export const STATUSES = ['active', 'inactive'] as const
 export type Status = (typeof STATUSES)[number]
@@ -21,7 +9,7 @@ export type Status = (typeof STATUSES)[number]
 /** Times are milliseconds since 1970, UTC. */
 export type Timestamp = number
 
-const optionalTime: Field<Timestamp | null> = optionalNumber
+export const optionalTime: Field<Timestamp | null> = optionalNumber
 
 export const ACCOUNTS = table({
   name: 'accounts',
@@ -140,7 +128,11 @@ export const VERIFIERS = table({
 })
 
 /** What counts once: sign-ins that were completed, whether anybody got in or not, and codes of the portal. */
-const SPENT_SIGN_INS = table({ name: 'spentSignIns', key: ['digest'], fields: { digest: bytes, spentAt: number } })
+export const SPENT_SIGN_INS = table({
+  name: 'spentSignIns',
+  key: ['digest'],
+  fields: { digest: bytes, spentAt: number },
+})
 
 export const SUB_ACCOUNTS = table({
   name: 'subAccounts',
@@ -265,195 +257,3 @@ export const IDEMPOTENCY_KEYS = table({
     createdAt: number,
   },
 })
-
-/** Receivers of events; see webhook.ts. The stamp keeps events from being sent to an address that no caller has set. */
-export const WEBHOOKS = table({
-  name: 'webhooks',
-  key: ['id'],
-  fields: {
-    id: text,
-    accountId: text,
-    url: text,
-    /** An array of names and patterns; null for all events. */
-    events: optionalJson,
-    ordering: text as Field<'strict' | 'none'>,
-    status: text as Field<Status>,
-    /** Why the service has switched it off. */
-    disabledBecause: optionalText as Field<'gone' | 'failing' | null>,
-    createdAt: number,
-    /** The secret, encrypted, as the former one is, which signs too until `formerUntil`. */
-    sealed: bytes,
-    formerSealed: optionalBytes,
-    formerUntil: optionalTime,
-    /** The last row of the history that is dealt with: delivered, skipped, put aside, or not for this webhook. */
-    position: number,
-    lastSuccessAt: optionalTime,
-  },
-  stamp: { kind: 'webhook', fields: ['id', 'accountId', 'url', 'events', 'ordering', 'status'] },
-})
-
-/** What is known of the deliveries of the last events, and of all that wait for another attempt. */
-export const WEBHOOK_DELIVERIES = table({
-  name: 'webhookDeliveries',
-  key: ['webhookId', 'seq'],
-  fields: {
-    webhookId: text,
-    /** Of the row of the history. */
-    seq: number,
-    event: text,
-    /** Of the last attempt. */
-    at: number,
-    attempts: number,
-    status: text as Field<'waiting' | 'delivered' | 'skipped'>,
-    responseStatus: optionalNumber,
-    error: optionalText,
-    /** Of the first attempt that failed, while it waits. */
-    firstAt: optionalTime,
-    /** Of the next attempt, while it waits. */
-    nextAt: optionalTime,
-  },
-})
-
-/**
- * Changes of all tokens that a filter matches; see bulk.ts. Tokens are changed as these rows say: the stamp keeps anybody who can write
- * to the database from having a token enabled by one.
- */
-export const BULK_OPERATIONS = table({
-  name: 'bulkOperations',
-  key: ['id'],
-  fields: {
-    id: text,
-    accountId: text,
-    action: text as Field<'disable' | 'enable' | 'delete' | 'expire'>,
-    /** As it was sent. Its times count from `createdAt`. */
-    filter: json,
-    /** The only sub-accounts that the caller saw, sorted; null for all of the account. */
-    scope: optionalJson,
-    reason: optionalText,
-    createdAt: number,
-    by: text,
-    byName: optionalText,
-    /** By whom, and by which authority, what is done now was ordered: the operation, or its undoing. */
-    ordered: json,
-    status: text as Field<'running' | 'done' | 'undone' | 'failed'>,
-    direction: text as Field<'do' | 'undo'>,
-    total: number,
-    parts: number,
-    /** How many parts are done and not undone: it goes up, or down again. */
-    position: number,
-    done: number,
-    skipped: number,
-    restored: number,
-    /** Changed tokens that are not restored: they were changed since. */
-    kept: number,
-    endedAt: optionalTime,
-    /** Why it has failed. */
-    error: optionalText as Field<'revoked' | 'altered' | 'restored' | null>,
-  },
-  stamp: {
-    kind: 'bulk',
-    fields: [
-      ...(['id', 'accountId', 'action', 'filter', 'scope', 'reason', 'createdAt', 'by', 'byName', 'ordered'] as const),
-      ...([
-        'status',
-        'direction',
-        'total',
-        'parts',
-        'position',
-        'done',
-        'skipped',
-        'restored',
-        'kept',
-        'endedAt',
-      ] as const),
-    ],
-  },
-})
-
-/** Some of the tokens that an operation is about, which are changed in one transaction. */
-export const BULK_PARTS = table({
-  name: 'bulkParts',
-  key: ['operationId', 'number'],
-  fields: {
-    operationId: text,
-    number: number,
-    accountId: text,
-    createdAt: number,
-    /** An array of arrays: the id of each, and its version when the operation was accepted. */
-    tokens: json,
-    /** What was changed: the id of each, its version then, and what it had before. Null until it was this part's turn. */
-    changes: optionalJson,
-  },
-  stamp: { kind: 'bulk-part', fields: ['operationId', 'number', 'accountId', 'createdAt', 'tokens', 'changes'] },
-})
-
-/** The columns of a row that has several counts, such as h0 to h23; null for none. */
-const counts = (letter: string, first: number, last: number): Readonly<Record<string, Field<number | null>>> =>
-  Object.fromEntries(Array.from({ length: last - first + 1 }, (_, n) => [`${letter}${first + n}`, optionalNumber]))
-
-/**
- * What was verified of a token, and the sums of a sub-account or an account: see usage.ts. By day first, so that what is written and
- * what is removed stands together.
- */
-export const USAGE_HOURS = table({
-  name: 'usageHours',
-  key: ['day', 'subject', 'verdict'],
-  fields: { day: number, subject: text, verdict: number, ...counts('h', 0, 23) },
-})
-
-/** The same of days whose hours are no longer kept. */
-export const USAGE_DAYS = table({
-  name: 'usageDays',
-  key: ['month', 'subject', 'verdict'],
-  fields: { month: number, subject: text, verdict: number, ...counts('d', 1, 31) },
-})
-
-/** Candidates for the busiest tokens of a sub-account or an account; `tokens` is that of `mergeBusiest`. */
-const USAGE_BUSIEST = table({
-  name: 'usageBusiest',
-  key: ['day', 'subject'],
-  fields: { day: number, subject: text, tokens: json },
-})
-
-/** The reports of the last hour that were added: none is added twice. */
-const USAGE_REPORTS = table({
-  name: 'usageReports',
-  key: ['source', 'number'],
-  fields: { source: text, number, at: number },
-})
-
-/** The last verifications of a token, as recent-verifications.ts keeps them, and the day of the newest. */
-export const RECENT_VERIFICATIONS = table({
-  name: 'recentVerifications',
-  key: ['tokenId'],
-  fields: { tokenId: text, day: number, verifications: json },
-})
-
-/** In an order in which every row comes after the rows that it refers to. Counts and search indexes are made from these. */
-export const STORED: readonly Table[] = [
-  VAULT,
-  table({ name: 'retiredMasterKeys', key: ['keyId'], fields: { keyId: text, retiredAt: number } }),
-  ACCOUNTS,
-  ACCOUNT_KEYS,
-  SESSIONS,
-  SPENT_SIGN_INS,
-  PORTAL_SESSIONS,
-  VERIFIERS,
-  SUB_ACCOUNTS,
-  TOKENS,
-  RETIRED_CREDENTIALS,
-  table({ name: 'lastUsed', key: ['tokenId'], fields: { tokenId: text, at: number } }),
-  USAGE_HOURS,
-  USAGE_DAYS,
-  USAGE_BUSIEST,
-  USAGE_REPORTS,
-  RECENT_VERIFICATIONS,
-  LIMITS,
-  IDEMPOTENCY_KEYS,
-  WEBHOOKS,
-  WEBHOOK_DELIVERIES,
-  BULK_OPERATIONS,
-  BULK_PARTS,
-  HISTORY,
-  HISTORY_HEADS,
-]

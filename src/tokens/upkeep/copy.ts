@@ -3,8 +3,9 @@
 import { createHash, type Hash } from 'node:crypto'
 import { OperatorError } from '../model/errors.ts'
 import { type StoredRow, storedFields, type Table } from '../model/table.ts'
-import { STORED, VAULT } from '../model/tables.ts'
+import { VAULT } from '../model/tables.ts'
 import { keyIdOf } from '../trust/vault.ts'
+import { STORED } from './stored.ts'
 
 /** A store that nobody else can change while it is open here. */
 export interface LockedStore {

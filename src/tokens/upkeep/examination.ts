@@ -1,17 +1,10 @@
 // Reads every stamped row and lists those that were changed outside Latchkey, and the stored totals that are wrong.
 
+import { BULK_OPERATIONS, BULK_PARTS } from '../bulk/tables.ts'
 import type { ChainLink } from '../history/history.ts'
 import { readStoredJson } from '../model/fields.ts'
 import type { StoredRow, Table, Value } from '../model/table.ts'
-import {
-  BULK_OPERATIONS,
-  BULK_PARTS,
-  RETIRED_CREDENTIALS,
-  STORED,
-  SUB_ACCOUNTS,
-  TOKENS,
-  WEBHOOKS,
-} from '../model/tables.ts'
+import { RETIRED_CREDENTIALS, SUB_ACCOUNTS, TOKENS } from '../model/tables.ts'
 import type { Status, TokenRecord } from '../model/token.ts'
 import type { AccountStore, CountStore, ReportStore, SubAccountStore, TokenStore } from '../service/ports.ts'
 import { NOT_STORED } from '../trust/credential.ts'
@@ -19,10 +12,12 @@ import { KeyNotGiven } from '../trust/key-ring.ts'
 import type { Parts } from '../trust/parts.ts'
 import { isGenuine, type Stamped, type Tampered } from '../trust/stamp.ts'
 import { keyIdOf } from '../trust/vault.ts'
+import { WEBHOOKS } from '../webhooks/tables.ts'
 import type { StoredWebhook } from '../webhooks/webhook.ts'
 import { openSecrets } from '../webhooks/webhooks.ts'
 import { type OnPhase, partsOf } from './copy.ts'
 import type { RowStore } from './ports.ts'
+import { STORED } from './stored.ts'
 
 interface RowProblem extends Tampered {
   readonly problem: string

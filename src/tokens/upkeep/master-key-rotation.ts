@@ -2,7 +2,7 @@
 // last, when nothing is sealed with it.
 import { nameSome, OperatorError } from '../model/errors.ts'
 import type { StoredRow, Table } from '../model/table.ts'
-import { TOKENS, WEBHOOKS } from '../model/tables.ts'
+import { TOKENS } from '../model/tables.ts'
 import type { TokenRecord } from '../model/token.ts'
 import type { CountStore } from '../service/ports.ts'
 import { type KeyRing, sealingKeyOf, type VaultStore } from '../trust/key-ring.ts'
@@ -15,6 +15,7 @@ import {
   STORE_SECRET_CONTEXT,
   webhookContext,
 } from '../trust/vault.ts'
+import { WEBHOOKS } from '../webhooks/tables.ts'
 import type { StoredWebhook } from '../webhooks/webhook.ts'
 import { type OnPhase, partsOf } from './copy.ts'
 import type { MasterKeyStore, Resealed, RowStore } from './ports.ts'

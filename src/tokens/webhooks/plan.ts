@@ -5,11 +5,11 @@ import type { Action } from '../history/actions.ts'
 import { type Facts, type HistoryEvent, historyEvent, type Origin } from '../history/history.ts'
 import { Failure } from '../model/errors.ts'
 import { shownJson } from '../model/fields.ts'
-import { WEBHOOKS } from '../model/tables.ts'
 import type { Timestamp } from '../model/token.ts'
 import { restamp, type Stamped } from '../trust/stamp.ts'
 import type { Stamps } from '../trust/vault.ts'
 import { redelivered, skipped } from './delivery.ts'
+import { WEBHOOKS } from './tables.ts'
 import { SECRET_OVERLAP_MS, type StoredDelivery, type StoredWebhook, shownUrl, type WebhookUpdate } from './webhook.ts'
 
 export type WebhookChange =

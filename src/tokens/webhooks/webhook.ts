@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { type Action, readActions } from '../history/actions.ts'
 import { type FieldReader, oneOf, readNew, readPatch, readStoredJson, statusField } from '../model/fields.ts'
 import type { RecordOf } from '../model/table.ts'
-import type { Status, WEBHOOK_DELIVERIES, WEBHOOKS } from '../model/tables.ts'
+import type { Status } from '../model/tables.ts'
+import type { WEBHOOK_DELIVERIES, WEBHOOKS } from './tables.ts'
 
 /** A webhook as it is stored: its secrets sealed. */
 export type StoredWebhook = RecordOf<typeof WEBHOOKS>
