@@ -12,9 +12,9 @@ import { Failure } from '../model/errors.ts'
 import type { JsonObject } from '../model/fields.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from '../model/overview.ts'
 import { type Page, scopedQuery, type TokenQuery, toPage } from '../model/page.ts'
-import { type Caller, type Permissions, parsePermissions, requireRight, sees } from '../model/permissions.ts'
-import { ACCOUNT_KEYS, SUB_ACCOUNTS } from '../model/tables.ts'
-import { type Account, newId, type StoredKey, type SubAccount, type SubAccountRow, type Token } from '../model/token.ts'
+import { type Caller, requireRight, sees } from '../model/permissions.ts'
+import { SUB_ACCOUNTS } from '../model/tables.ts'
+import { type Account, newId, type SubAccount, type SubAccountRow, type Token } from '../model/token.ts'
 import {
   type NewSubAccount,
   type NewToken,
@@ -28,7 +28,6 @@ import type { SessionStore } from '../people/ports.ts'
 import { Sessions } from '../people/sessions.ts'
 import { Portal, type PortalPorts } from '../portal/portal.ts'
 import { requireDisabling } from '../portal/session.ts'
-import { endOfKey, requireNotEnded } from '../trust/authority.ts'
 import { maskOf, NOT_STORED, newCredential } from '../trust/credential.ts'
 import type { VaultStore } from '../trust/key-ring.ts'
 import type { Parts } from '../trust/parts.ts'
@@ -36,11 +35,10 @@ import { isGenuine, type Stamped } from '../trust/stamp.ts'
 import { credentialContext } from '../trust/vault.ts'
 import type { UsageStore } from '../usage/ports.ts'
 import { type BusyToken, Usage } from '../usage/reads.ts'
-import { codeOfReason } from '../verify/answer.ts'
-import { kindOfCredential } from '../verify/credential-format.ts'
 import type { Access } from '../verify/policy.ts'
 import { NO_RECEIVERS, type WebhookPorts, Webhooks } from '../webhooks/webhooks.ts'
 import { AccountKeys, type KeyPorts } from './account-keys.ts'
+import { Authentication } from './authentication.ts'
 import { type ExportPorts, Exports } from './exports.ts'
 import { type PolicyImpact, policyImpact } from './policy-impact.ts'
 import type {
@@ -97,13 +95,13 @@ export class Registry {
   readonly webhooks: Webhooks
   readonly exports: Exports
   readonly usage: Usage
-  // An engine returns the same object while nothing about it has changed: it is checked once.
-  readonly #genuineKeys = new WeakSet<StoredKey>()
+  readonly #authentication: Authentication
   readonly #views: TokenViews
 
   constructor(parts: Parts<Ports>, receivers = NO_RECEIVERS) {
     this.#parts = parts
     this.verification = new Verification(parts)
+    this.#authentication = new Authentication(parts, this.verification)
     this.#views = new TokenViews(parts)
     this.keys = new AccountKeys(parts)
     this.sessions = new Sessions(parts)
@@ -117,35 +115,8 @@ export class Registry {
   }
 
   /** The caller of an account key. Rejects with a Failure for everything else, also for the credential of a token. */
-  async authenticate(presented: string): Promise<Caller> {
-    const { store, now } = this.#parts
-    if (kindOfCredential(presented) !== 'key') return this.#refuseToken(presented)
-    const key = await store.findKey(presented)
-    if (key === undefined || !this.#isGenuineKey(key)) throw new Failure('token-invalid')
-    const at = now()
-    requireNotEnded(endOfKey(key), at)
-    this.verification.uses.note(key.id, at)
-    const { id, name, accountId, expiresAt } = key
-    const permissions = this.#permissionsOf(key)
-    return { accountId, by: id, byName: name, permissions, authority: { kind: 'key', id }, endsAt: expiresAt }
-  }
-
-  /** Unreadable permissions were not written by this version. What they forbid is unknown, so the key is refused. */
-  #permissionsOf({ id, permissions }: StoredKey): Permissions {
-    try {
-      return parsePermissions(permissions)
-    } catch {
-      this.#parts.onTampered({ kind: 'key', id })
-      throw new Failure('token-invalid')
-    }
-  }
-
-  #isGenuineKey(key: Stamped<StoredKey>): boolean {
-    if (this.#genuineKeys.has(key)) return true
-    const genuine = isGenuine(ACCOUNT_KEYS, key, this.#parts.stamps)
-    if (genuine) this.#genuineKeys.add(key)
-    else this.#parts.onTampered({ kind: 'key', id: key.id })
-    return genuine
+  authenticate(presented: string): Promise<Caller> {
+    return this.#authentication.authenticate(presented)
   }
 
   /** A caller authenticated by another service, such as the platform's identity provider. */
@@ -156,11 +127,6 @@ export class Registry {
 
   findAccount(id: string): Promise<Account | undefined> {
     return this.#parts.store.findAccount(id)
-  }
-
-  async #refuseToken(presented: string): Promise<never> {
-    const verdict = await this.verification.introspect(presented)
-    throw new Failure(verdict.accepted ? 'token-cannot-manage' : codeOfReason(verdict.reason))
   }
 
   /** What verification would decide of this token. */
