@@ -15,6 +15,7 @@ import type { SignIn } from '../http/access/session.ts'
 import { Metrics } from '../http/observe/metrics.ts'
 import type { Traces } from '../http/observe/open-telemetry.ts'
 import { throttled } from '../http/observe/throttled.ts'
+import type { ServerParts } from '../http/parts.ts'
 import { buildServer } from '../http/server.ts'
 import { BEAT_EVERY_MS, EventStreams } from '../http/streams/event-streams.ts'
 import { Names } from '../outbound/names.ts'
@@ -99,27 +100,23 @@ const traced = (metrics: Metrics, traces: Traces): NonNullable<OpenOptions['metr
   },
 })
 
-async function serve(
-  config: Config,
-  latchkey: Latchkey,
-  { now, log, metrics, traces, limiter }: ServerOptions & Observers & { now: () => number; log: Logger },
-): Promise<Omit<RunningServer, 'storeLost'> & Latchkey> {
-  const { registry, store } = latchkey
-  warnOfPlainHttp(config, log)
-  let draining = false
-  // Anyone may call /readyz: calls at the same time share one ping.
-  const ping = throttled(() => store.ping(), 0)
+function watch(
+  { databaseUrl }: Config,
+  { registry, store, verifiers, poolUsage }: Latchkey,
+  { metrics, now, grantsFiles = [] }: Pick<ServerParts, 'metrics' | 'now' | 'grantsFiles'>,
+): void {
   metrics.countTokens(store, now)
-  metrics.countVerifiers(latchkey.verifiers)
+  metrics.countVerifiers(verifiers)
   metrics.watchUsage(registry.verification.usage)
-  if (latchkey.poolUsage !== undefined) metrics.watchPools(latchkey.poolUsage)
-  metrics.describeBuild({
-    version: packageVersion(),
-    engine: config.databaseUrl === undefined ? 'embedded' : 'postgres',
-  })
-  const grants = grantsOf(config, { registry, log })
-  const grantsFiles = Object.values(grants).filter((file) => file !== undefined)
+  if (poolUsage !== undefined) metrics.watchPools(poolUsage)
+  metrics.describeBuild({ version: packageVersion(), engine: databaseUrl === undefined ? 'embedded' : 'postgres' })
   metrics.watchGrants(grantsFiles)
+  metrics.watchWebhooks(store, now)
+}
+
+/** What a server does besides answering. */
+function backgroundOf(latchkey: Latchkey, metrics: Metrics, log: Logger) {
+  const { registry } = latchkey
   const events = new EventStreams(registry.feed)
   const dispatch = latchkey.dispatch({
     onOutcome: ({ kind }) => metrics.countDelivery(kind),
@@ -129,7 +126,6 @@ async function serve(
     onChanged: () => onChange(),
     onFailed: (operation, err) => log.warn({ operation, err }, 'a bulk operation cannot go on now, and is tried again'),
   })
-  metrics.watchWebhooks(store, now)
   const ageUsage = async () => {
     if (await registry.usage.age()) deliveries.ask('usage of before')
   }
@@ -151,6 +147,25 @@ async function serve(
     if (dispatch.hasWebhooks) deliveries.ask('webhooks')
     if (registry.bulk.takeOrders()) deliveries.ask('bulk operations')
   }
+  const stop = () => Promise.all([deliveries.stop(), dispatch.stop(), bulkWork.stop()])
+  return { events, deliveries, onChange, stop }
+}
+
+async function serve(
+  config: Config,
+  latchkey: Latchkey,
+  { now, log, metrics, traces, limiter }: ServerOptions & Observers & { now: () => number; log: Logger },
+): Promise<Omit<RunningServer, 'storeLost'> & Latchkey> {
+  const { registry, store } = latchkey
+  warnOfPlainHttp(config, log)
+  let draining = false
+  // Anyone may call /readyz: calls at the same time share one ping.
+  const ping = throttled(() => store.ping(), 0)
+  const grants = grantsOf(config, { registry, log })
+  const grantsFiles = Object.values(grants).filter((file) => file !== undefined)
+  watch(config, latchkey, { metrics, now, grantsFiles })
+  const background = backgroundOf(latchkey, metrics, log)
+  const { events, deliveries, onChange } = background
   const server = await buildServer({
     registry,
     verifiers: latchkey.verifiers,
@@ -188,7 +203,7 @@ async function serve(
     await pause(config.drainSeconds * 1000)
     events.close()
     latchkey.verifiers.release()
-    await Promise.all([deliveries.stop(), dispatch.stop(), bulkWork.stop()])
+    await background.stop()
     await closeConnections(server.server, sockets)
     await server.close()
     await registry.verification.flush().catch((err: unknown) => log.error({ err }, 'uses were lost'))
