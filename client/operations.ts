@@ -84,7 +84,6 @@ export interface Token {
   /** Time of creation */
   readonly createdAt: string
   readonly subAccount: SubAccountSummary
-  /** In reads with `include=details`, and in every answer to PATCH */
   readonly details?: TokenDetails | undefined
 }
 
@@ -405,7 +404,6 @@ export interface BulkFilter
 export interface BulkRequest {
   /** `expire` sets `expiresAt` to the time of the request, unless it is earlier */
   readonly action: 'disable' | 'enable' | 'delete' | 'expire'
-  /** The parameters of the token list, or ids, without any that filters nothing; `{}` for all tokens */
   readonly filter: BulkFilter
   /** Count only, and change nothing */
   readonly dryRun?: boolean | undefined
@@ -1366,7 +1364,6 @@ export interface VerifierVerdict {
     | undefined
   /** Where it has a rate or quota: `RateLimit-Policy` and `RateLimit`, as `/api/v1/verify` would send them */
   readonly limitHeaders?: Readonly<Record<string, string>> | undefined
-  /** What may be remembered; absent where the service must be asked each time */
   readonly entry?: RememberedVerdict | undefined
 }
 

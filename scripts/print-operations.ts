@@ -246,7 +246,7 @@ class Printer {
     const members = Object.entries(properties).map(([name, schema]): [string, string] => {
       const type = this.#typeOf(schema)
       const value = required.includes(name) ? `: ${type}` : `?: ${type} | undefined`
-      const described = this.#resolve(schema).description ?? schema.anyOf?.[0]?.description
+      const described = schema.description ?? schema.anyOf?.[0]?.description
       return [name, `${comment(described)}readonly ${JSON.stringify(name)}${value}`]
     })
     return new Map(members)
