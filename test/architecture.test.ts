@@ -94,7 +94,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'storage/migrations.ts': ['tokens'],
   'storage/fair-queue.ts': [],
   process: ['tokens'],
-  tokens: ['tokens/model', 'tokens/trust/credential.ts', 'tokens/model/errors.ts', 'tokens/verify'],
+  tokens: ['tokens/model', 'tokens/trust/credential.ts', 'tokens/verify'],
   'tokens/model': ['tokens/trust/credential.ts', 'tokens/model/errors.ts', 'tokens/verify'],
   'tokens/trust/credential.ts': ['tokens/verify'],
   'tokens/model/errors.ts': ['tokens/verify'],

@@ -88,7 +88,7 @@ const behindPgbouncer = (settings: string): Engine => ({
 })
 
 describe(`PgBouncer ${VERSION} that loses named statements`, () => {
-  test('is refused, and the operator is told what to set', async () => {
+  test('is refused with the setting that it needs', async () => {
     const { env, dispose } = await behindPgbouncer(LOST).prepare()
     await assert.rejects(startServer(readConfig({ PORT: '0', ...env })), /max_prepared_statements = 200/)
     await dispose()

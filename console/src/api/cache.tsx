@@ -6,7 +6,7 @@ import { makeQueryClient } from './query-client.ts'
 
 interface CacheProviderProps {
   readonly identity: string | undefined
-  /** The cache of whoever was signed in when the page was opened. */
+  /** The cache of the person who was signed in when the page was opened. */
   readonly arrival: Arrival | undefined
   readonly children: ReactNode
 }

@@ -56,7 +56,7 @@ export interface Opening {
   readonly linkedKey: string | undefined
   /** Who is signed in, where that was asked already. */
   readonly presence: Promise<Presence> | undefined
-  /** What is asked for already, for whoever has a key. */
+  /** What the start of the page has asked for already, with the key or session that it found. */
   readonly arrival: Arrival | undefined
 }
 

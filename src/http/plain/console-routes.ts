@@ -4,30 +4,11 @@ import { join } from 'node:path'
 import type { FastifyStaticOptions } from '@fastify/static'
 import type { PlainRoute } from '../parts.ts'
 import { HttpFailure, routeNotFound } from '../protocol/failures.ts'
+import { pageHeaders } from './page-headers.ts'
 
 const DIST = join(import.meta.dirname, '..', '..', '..', 'console', 'dist')
 
-/** Only files and requests of this origin; nothing inline, no eval, no text turned into markup. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "font-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ')
-
-const HEADERS = {
-  'content-security-policy': POLICY,
-  'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'same-origin',
-  'referrer-policy': 'no-referrer',
-}
+const HEADERS = pageHeaders("img-src 'self'", "font-src 'self'")
 
 /** The names of built files. No other name reaches the file system. */
 const FILE = /^(index\.html|assets\/[\w-]+\.(js|css|svg|woff2))$/

@@ -3,32 +3,16 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PlainRoute } from '../parts.ts'
 import { HttpFailure, routeNotFound } from '../protocol/failures.ts'
+import { pageHeaders } from './page-headers.ts'
 
 const DIST = join(import.meta.dirname, '..', '..', '..', 'portal', 'dist')
 
 const PAGE = 'index.html'
 const COMPONENT = 'latchkey-tokens.js'
-/** Of the page. Nothing inline, no text turned into markup; the component's styles are no inline ones. */
+/** Of the page. The component's styles are no inline ones. */
 const OWN = ['page.js', 'page.css']
 
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ')
-
-const OF_PAGE = {
-  'content-security-policy': POLICY,
-  'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'same-origin',
-  'referrer-policy': 'no-referrer',
-}
+const OF_PAGE = pageHeaders()
 
 /** Says nothing of anybody: what it shows, it asks for with a session. */
 const OF_COMPONENT = { 'access-control-allow-origin': '*', 'cross-origin-resource-policy': 'cross-origin' }

@@ -67,7 +67,7 @@ export async function prepareDatabase(client: pg.Client, options: DatabaseOption
   return { storeSecret, applied, firstEpoch, weaknesses, partitions: found }
 }
 
-/** Whoever else connects must not get the connection on which this client has prepared a statement, nor this client another one. */
+/** Refuses a pooler that mixes up prepared statements: another client must not find that of this one, which must still have it. */
 async function requireKeptStatements(client: pg.Client, databaseUrl: string): Promise<void> {
   const statement = { name: `latchkey_${randomUUID()}`, text: 'SELECT' }
   const find = 'SELECT FROM pg_prepared_statements WHERE name = $1'

@@ -6,10 +6,10 @@ import { sharedSql } from './statements.ts'
  * How a question is asked:
  *
  * - `identity`: who calls, and what verification decides by. Neither a former primary answers it, nor a store that may lack revocations.
- * - `current`: not answered by a former primary either. Of many requests together: it ends with none of them.
+ * - `current`: not answered by a former primary either. One call may serve several requests, so none of them ends it.
  * - `short`: finds a few rows by an index.
  * - `long`: may take longer. Accounts take turns.
- * - `upkeep`: the same for no request: it has no part in its deadline.
+ * - `upkeep`: may take longer too, and belongs to no request, whose deadline would end it.
  */
 export type Lane = 'identity' | 'current' | 'short' | 'long' | 'upkeep'
 

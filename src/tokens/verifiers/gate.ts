@@ -64,9 +64,9 @@ export class Gate {
   over(store: Store): Store {
     const passed = async <Result>(accountId: string, change: () => Promise<Result>): Promise<Result> => {
       const request = this.#open.getStore()
-      if (request === undefined) return this.answer([accountId], {}, () => this.#told(change))
+      if (request === undefined) return this.answer([accountId], {}, () => this.#committing(change))
       request.add(accountId)
-      return this.#told(change)
+      return this.#committing(change)
     }
     return {
       ...store,
@@ -75,7 +75,7 @@ export class Gate {
       insertBulk: (operation, ...rest) => passed(operation.accountId, () => store.insertBulk(operation, ...rest)),
       undoBulk: (accountId, ...rest) => passed(accountId, () => store.undoBulk(accountId, ...rest)),
       // Verifiers are waited for once: before the operation is over, which says what all of its parts have done.
-      advanceBulk: (...step) => this.#told(() => store.advanceBulk(...step)),
+      advanceBulk: (...step) => this.#committing(() => store.advanceBulk(...step)),
       endBulk: async (operation, ...rest) => {
         await this.#leave(new Set([operation.accountId]), {})
         return store.endBulk(operation, ...rest)
@@ -84,7 +84,7 @@ export class Gate {
   }
 
   /** What verifiers have to forget is looked up at once. */
-  #told<Result>(change: () => Promise<Result>): Promise<Result> {
+  #committing<Result>(change: () => Promise<Result>): Promise<Result> {
     return change().finally(() => this.#verification.committed())
   }
 }

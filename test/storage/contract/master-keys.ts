@@ -39,7 +39,7 @@ async function change({ store, opened: { keys } }: Estate, to = newKey()): Promi
 
 /** By its id alone, in whichever partition it is. */
 export function describeResealing(open: OpenEmptyStore): void {
-  test('a credential is sealed anew only where it is still as before, and nothing else of the token changes', () =>
+  test('a credential is sealed again only where it is still as before, and nothing else of the token changes', () =>
     withStoreOf(open, async (estate) => {
       const { store } = estate
       const account = await estate.account()
@@ -51,7 +51,7 @@ export function describeResealing(open: OpenEmptyStore): void {
       })
       const before = await look()
       const key = await change(estate)
-      const after = key.seal('anew', 'nowhere')
+      const after = key.seal('again', 'nowhere')
       const replaced = await store.resealTokens([
         { id: first.id, before: first.sealed, after },
         { id: second.id, before: first.sealed, after },
